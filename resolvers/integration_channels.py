@@ -82,7 +82,7 @@ async def link_channel(ctx: Context, integration_id: str, channel_id: str, input
     Raises Problems, NotFound for a channel that the connection does not see, InvalidState, Forbidden, ProviderFailed.
     """
     if (input.account_id is None) == (input.deal_id is None):
-        raise Problems([Problem(("input",), "needs either an account_id or a deal_id", "missing")])
+        raise Problems([Problem(("input",), "needs exactly one of", "missing", ("account_id", "deal_id"))])
     async with ctx.writing() as session:  # which lets nobody wait who may not link, or names what is not there
         integration = await _own_chat(ctx, session, integration_id)
         await _target(session, input)

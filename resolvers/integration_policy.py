@@ -119,7 +119,7 @@ def _columns(input: PolicyUpdate, fields: dict[str, object]) -> dict[str, object
         found["widest_visibility"] = input.widest_visibility.value
     if input.defaults is not None:
         given = input.defaults.given()
-        not_null({f"defaults.{name}": value for name, value in given.items()}, *(f"defaults.{name}" for name in given))
+        not_null(given, *given, at=("input", "defaults"))
         names = {
             "visibility": "default_visibility",
             "auto_create_contacts": "default_auto_create",

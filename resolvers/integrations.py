@@ -279,7 +279,7 @@ async def update_integration(
 def _chosen(settings: Settings) -> dict[str, object]:
     names = {"visibility": "visibility", "auto_create_contacts": "auto_create", "take_internal": "take_internal"}
     given = settings.given()
-    not_null({f"settings.{name}": value for name, value in given.items()}, *(f"settings.{name}" for name in given))
+    not_null(given, *given, at=("input", "settings"))
     return {names[name]: getattr(value, "value", value) for name, value in given.items()}
 
 

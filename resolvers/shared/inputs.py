@@ -270,7 +270,7 @@ def nulls(fields: Mapping[str, object], names: Collection[str], at: Path = ("inp
     return [Problem((*at, n), NOT_NULL, "null") for n in names if n in fields and fields[n] is None]
 
 
-def not_null(fields: Mapping[str, object], *names: str) -> None:
+def not_null(fields: Mapping[str, object], *names: str, at: Path = ("input",)) -> None:
     """Refuse a null for fields that a record cannot be without. Raises Problems."""
-    if problems := nulls(fields, names):
+    if problems := nulls(fields, names, at):
         raise Problems(problems)

@@ -19,11 +19,14 @@ _SECONDS_OF_A_DAY = 86_400
 
 
 class money_high(Dialectal[Decimal]):
-    """The hundred thousands of an amount; on PostgreSQL all of it."""
+    """The hundred thousands of an amount; on PostgreSQL all of it.
+
+    SQLite reads the digits before the point as a number at once; to call functions that take a text apart is dearer.
+    """
 
     inherit_cache = True
     type = Numeric()
-    templates: ClassVar = {"postgresql": "({0})", "sqlite": "CAST(substr({0}, 1, 10) AS INTEGER)"}
+    templates: ClassVar = {"postgresql": "({0})", "sqlite": "(CAST({0} AS INTEGER) / 100000)"}
     ad_hoc: ClassVar = dict.fromkeys(templates, "{0}")
 
 
@@ -34,7 +37,7 @@ class money_low(Dialectal[int]):
     type = Integer()
     templates: ClassVar = {
         "postgresql": "0",
-        "sqlite": "CAST(substr({0}, 11, 5) || substr({0}, 17, 4) AS INTEGER)",
+        "sqlite": "(CAST({0} AS INTEGER) % 100000 * 10000 + CAST(substr({0}, 17) AS INTEGER))",
     }
     ad_hoc: ClassVar = {"sqlite": "0"}
 

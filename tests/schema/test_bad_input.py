@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from storage.base import new_id
 from storage.tables import Account, Activity, Deal, Event, RecordChange, SalesTarget, Tag, TagLink
 from tests.isolation.requests import ERRORS
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+PROBLEMS = "userErrors { message field }"
 TASK = f"mutation($i: TaskCreateInput!) {{ taskCreate(input: $i) {{ task {{ id }} {ERRORS} }} }}"
 CHANGED_TASK = f"mutation($id: ID!, $i: TaskUpdateInput!) {{ taskUpdate(id: $id, input: $i) {{ {ERRORS} }} }}"
 NOTE = f"mutation($i: NoteCreateInput!) {{ noteCreate(input: $i) {{ {ERRORS} }} }}"
@@ -198,3 +200,19 @@ async def test_a_stale_version_is_a_precondition_that_failed(one: Tenant) -> Non
     answer = await one.gateway.rest("PATCH", f"/activities/{task.id}", stale, {"subject": "U"})
     assert answer.status_code == 412
     assert await everything(one) == before
+
+
+async def test_problems_of_connections_name_the_fields_of_their_surface(one: Tenant) -> None:
+    """Fields within fields, and fields that a sentence names, are written as each surface writes them."""
+    admin = one.headers("admin")
+    policy = f"mutation($i: IntegrationPolicyInput!) {{ integrationPolicyUpdate(input: $i) {{ {PROBLEMS} }} }}"
+    done = await one.ask(policy, admin, i={"defaults": {"autoCreateContacts": None}})
+    assert [p["field"] for p in done["userErrors"]] == [["input", "defaults", "autoCreateContacts"]]
+    body = {"defaults": {"auto_create_contacts": None}}
+    answer = await one.gateway.rest("PATCH", "/integrations/policy", admin, body)
+    assert [p["loc"] for p in answer.json()["detail"]] == [["body", "defaults", "auto_create_contacts"]]
+    link = f"mutation($i: IntegrationChannelLinkInput!) {{ integrationChannelLink(input: $i) {{ {PROBLEMS} }} }}"
+    done = await one.ask(link, admin, i={"integrationId": new_id(), "channelId": "C1"})
+    assert [p["message"] for p in done["userErrors"]] == ["needs exactly one of accountId, dealId"]
+    answer = await one.gateway.rest("PUT", f"/integrations/{new_id()}/channels/C1", admin, {})
+    assert [p["msg"] for p in answer.json()["detail"]] == ["needs exactly one of account_id, deal_id"]

@@ -373,24 +373,54 @@ async def _tag(filled: Seeded) -> str:
     return org.id
 
 
-@pytest.mark.parametrize("number", [1, 2, 5])
-async def test_a_list_by_tags_reads_the_links_in_its_order(seeded: Seeded, tagged: str, number: int) -> None:
-    """What the indexes of each tag have in common at their beginning, however many records have them all."""
-    if number > 1 and seeded.dialect == "postgresql":
-        pytest.skip("PostgreSQL may read links that are so few whole, and sort them")
+@asynccontextmanager
+async def _as_if_larger(server: Server, factor: int) -> AsyncIterator[None]:
+    """PostgreSQL's planner takes deals and links for so many times as many as there are.
+
+    What it reckons with is the density that it was last told, and the pages that there are.
+    """
+    connection = await server.connect("plans", role="postgres")
+    change = "UPDATE pg_class SET reltuples = reltuples * $1 WHERE oid IN ('deals'::regclass, 'tag_links'::regclass)"
+    try:
+        await connection.execute(change, float(factor))
+        yield
+        await connection.execute(change, 1 / factor)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture
+async def planned_for_many(seeded: Seeded, tagged: str, request: pytest.FixtureRequest) -> AsyncIterator[Seeded]:
+    """The organization with the tags; PostgreSQL plans for 100,000 deals, since it reads few links whole and sorts."""
     here = replace(seeded, organization=tagged)
     here.opened = seeded.opened
+    if seeded.dialect == "sqlite":
+        yield here
+        return
+    async with _as_if_larger(request.getfixturevalue("postgresql"), 5):
+        yield here
+
+
+@pytest.mark.parametrize("is_behind", [False, True], ids=["first", "behind"])
+@pytest.mark.parametrize("number", [1, 2, 5])
+async def test_a_list_by_tags_reads_the_links_in_its_order(
+    planned_for_many: Seeded, number: int, is_behind: bool
+) -> None:
+    """What the indexes of each tag have in common at their beginning, however many records have them all."""
+    here = planned_for_many
+    if here.dialect == "postgresql" and number > 1 and is_behind:
+        pytest.skip("behind a cursor PostgreSQL may read the links of several tags whole, and sort them")
     condition = Compare("tags", Op.ALL, FIVE[:number])
     async with here.session() as session:
         first = await paging.page(session, listables.DEALS, ListQuery(condition, page=PageWindow(first=SIZE)))
-    behind = paging.cursor(listables.DEALS, None, first.rows[-1])
-    for window in (PageWindow(first=SIZE), PageWindow(first=SIZE, after=behind)):
-        [sent] = await here.sent(paged(listables.DEALS, ListQuery(condition, page=window)))
-        for plan in await explain(here, sent):
-            told = f"{plan}\n{sent.text}"
-            assert "ix_tag_links_in_order" in plan.indexes, told
-            assert not plan.sorts, told
-            assert plan.rows <= (SIZE + 1) * 5 * number * 3, told
+    after = paging.cursor(listables.DEALS, None, first.rows[-1]) if is_behind else None
+    window = PageWindow(first=SIZE, after=after)
+    [sent] = await here.sent(paged(listables.DEALS, ListQuery(condition, page=window)))
+    for plan in await explain(here, sent):
+        told = f"{plan}\n{sent.text}"
+        assert "ix_tag_links_in_order" in plan.indexes, told
+        assert not plan.sorts, told
+        assert plan.rows <= (SIZE + 1) * 5 * number * 3, told
 
 
 async def test_what_was_told_last_is_found_by_each_record(seeded: Seeded) -> None:
