@@ -13,7 +13,7 @@ class ToolTold:
 
     name: str
     description: str
-    input_schema: Mapping[str, object]
+    input_schema: Mapping[str, Json]
     effect: Effect
     operations: Sequence[str]
     documents: Mapping[str, str]

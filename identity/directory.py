@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from contract.errors import Unavailable
-from contract.scopes import Role, Scope
+from contract.scopes import Role
+from identity import scope_sets
 from identity.coalescing import CoalescedReads
 from identity.principal import Belonging, Organization
 from identity.tokens import Claims
@@ -19,14 +20,12 @@ from storage.queries import organizations as statements
 Row: TypeAlias = Any  # its columns follow from the statement
 """A row of storage: a named tuple."""
 
-KNOWN_SCOPES = frozenset(str(scope) for scope in Scope)
-
 
 def belonging(row: Row) -> Belonging:
     """An organization and the scopes in it, off a row of memberships."""
     return Belonging(
         Organization(row.org_id, row.external_id, row.organization_name),
-        frozenset(row.scopes) & KNOWN_SCOPES,
+        scope_sets.known(row.scopes),
         getattr(row, "position", None),
     )
 
@@ -75,7 +74,7 @@ async def learn(database: Database, reads: CoalescedReads[Row], claims: Claims) 
         is_newest = all((row.token_issued_at or 0) <= (claims.issued_at or 0) for row in rows.values())
         await _remember(database, claims, news, gone, with_name=is_newest)
         rows = {row.external_id: row for row in await reads.of(claims.subject)}
-    scopes = claims.scopes & KNOWN_SCOPES
+    scopes = scope_sets.known(claims.scopes)
     held = [rows[name] for name in claims.organizations if name in rows and rows[name].ended_at is None]
     return tuple(replace(belonging(row), scopes=scopes) for row in held)
 
@@ -85,7 +84,7 @@ def _is_news(row: Row, claims: Claims) -> bool:
         return True
     seen, issued = row.token_issued_at or 0, claims.issued_at or 0
     same = (
-        frozenset(row.scopes) == claims.scopes & KNOWN_SCOPES
+        frozenset(row.scopes) == scope_sets.known(claims.scopes)
         and claims.name in (None, row.name)
         and claims.email in (None, row.email)
     )
@@ -112,7 +111,7 @@ async def _remember(
                 session,
                 claims.subject,
                 role=None,
-                scopes=claims.scopes & KNOWN_SCOPES,
+                scopes=scope_sets.known(claims.scopes),
                 name=claims.name,
                 email=claims.email,
                 issued_at=claims.issued_at or 0,

@@ -11,10 +11,10 @@ import orjson
 from contract.errors import OrganizationHeader, OrganizationMismatch, Unauthenticated
 from contract.limits import ACCESS_TOKEN_SECONDS, GRANTS_MAX
 from contract.vocabulary import CredentialKind
-from identity import secrets
+from identity import scope_sets, secrets
 from identity.auth_failures import Failures
 from identity.coalescing import CoalescedReads
-from identity.directory import KNOWN_SCOPES, Row
+from identity.directory import Row
 from identity.principal import Belonging, Organization, Principal
 from identity.proven import Proven
 from identity.tokens import EmbeddedIssuer
@@ -224,7 +224,7 @@ _KINDS = {kind.value: kind for kind in CredentialKind}
 @lru_cache(maxsize=10_000)
 def _belonging(org_id: str, external_id: str, name: str, scopes: str) -> Belonging:
     """The same object for the same words, which are read anew for every call; `scopes` is a JSON array."""
-    return Belonging(Organization(org_id, external_id, name), frozenset(orjson.loads(scopes)) & KNOWN_SCOPES)
+    return Belonging(Organization(org_id, external_id, name), scope_sets.known(orjson.loads(scopes)))
 
 
 @dataclass(frozen=True, slots=True)

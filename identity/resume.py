@@ -5,7 +5,7 @@ from datetime import datetime
 
 from contract.errors import Unauthenticated
 from contract.vocabulary import CredentialKind
-from identity import directory, exchange
+from identity import directory, exchange, scope_sets
 from identity.principal import Principal
 from storage.base import now
 from storage.database import Database
@@ -60,7 +60,7 @@ async def resume(database: Database, origin: Origin) -> Principal:
     return Principal(
         subject=grant.subject,
         kind=grant.kind,
-        scopes=found.scopes & origin.scopes,
+        scopes=scope_sets.known(found.scopes & origin.scopes),
         organization=found.organization,
         organizations=(found.organization,),
         name=grant.name,
@@ -81,7 +81,7 @@ async def _of_session(database: Database, origin: Origin) -> Principal:
     return Principal(
         subject=origin.subject,
         kind=origin.kind,
-        scopes=found.scopes & origin.scopes,
+        scopes=scope_sets.known(found.scopes & origin.scopes),
         organization=found.organization,
         organizations=(found.organization,),
         name=row.name,

@@ -9,15 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from contract.canonical_json import Json
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedTool:
-    """A tool that may be called: its name, what it is for, and the JSON Schema of its arguments."""
-
-    name: str
-    description: str
-    input_schema: Mapping[str, Json]
+from contract.tool_answers import ToolTold
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +80,7 @@ class Conversation:
 
     rules: str
     turns: Sequence[Turn]
-    tools: Sequence[OfferedTool]
+    tools: Sequence[ToolTold]
     subject: str
     now: datetime
     time_zone: str = "UTC"

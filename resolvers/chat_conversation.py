@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from contract.chat import CHAT_HISTORY_BYTES, CHAT_HISTORY_MESSAGES, CHAT_RESULT_RECORDS, ChatRole
-from providers.chat_models import Answered, Call, OfferedTool, Result, Said, Turn
+from contract.tool_answers import ToolTold
+from providers.chat_models import Answered, Call, Result, Said, Turn
 from resolvers.chat_results import Seen
 from resolvers.shared.context import Context
 from storage.base import JsonDict
@@ -58,10 +59,9 @@ class Progress:
         return {"result": asdict(result)}
 
 
-def offered(ctx: Context) -> list[OfferedTool]:
+def offered(ctx: Context) -> list[ToolTold]:
     """The tools that the model is told of."""
-    offered = ctx.tools.offered(ctx)
-    return [OfferedTool(tool.name, tool.description, tool.input_schema) for tool in offered]
+    return ctx.tools.offered(ctx)
 
 
 async def progress_of(database: Database, run: ChatRun) -> Progress:

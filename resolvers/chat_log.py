@@ -20,7 +20,6 @@ from storage.tables import ChatRun, ChatWatch
 from storage.tenancy.sessions import TenantSession
 
 _AGAIN_SECONDS = 0.5
-_RENEWING_SECONDS = 0.1
 T = TypeVar("T")
 
 Also = Callable[[TenantSession], Awaitable[None]]
@@ -39,7 +38,6 @@ class RunLog:
         """As it is stored."""
         self._database = services.database
         self._time = services.chat.lease
-        self._leases = services.chat_leases
         self.lease = Lease(run.org_id, run.holder or "", self._time.total_seconds())
         self._turn = asyncio.Lock()
         self._worked = run.worked_ms / 1000
@@ -109,20 +107,6 @@ class RunLog:
                 self._counts.first_text(self.run.provider, (now() - self.run.created_at).total_seconds())
             self.lease.renewed()
 
-    async def renew(self) -> None:
-        """Keep the run, with the others of its organization that this process works on. Raises RunLost."""
-        with self._leases.renewing(self.lease) as due:
-            if not due:  # it is being renewed with another's
-                await asyncio.sleep(_RENEWING_SECONDS)
-                return
-            async with self._database.writing(self.run.org_id) as session:
-                kept = await statements.renew(session, [lease.holder for lease in due], now() + self._time)
-            for lease in due:
-                if lease.holder in kept:
-                    lease.renewed()
-        if self.lease.holder not in kept:
-            raise RunLost
-
     async def read(self) -> ChatRun:
         """The run as it is stored. Raises RunLost where it is no longer this process's."""
         async with self._database.reading(self.run.org_id) as session:
@@ -178,3 +162,9 @@ class RunLog:
                 if monotonic() >= self.lease.until:
                     raise RunLost from None
                 await asyncio.sleep(_AGAIN_SECONDS)
+
+
+async def keep(services: Services, org_id: str, holders: Sequence[str]) -> frozenset[str]:
+    """Keep runs of an organization for those who work on them in this process; the holders whose they still were."""
+    async with services.database.writing(org_id) as session:
+        return await statements.renew(session, holders, now() + services.chat.lease)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from typing import Annotated
 
@@ -227,19 +227,12 @@ async def watch_run(ctx: Context, run_id: str, after: str | None = None) -> Asyn
                 raise Gone("The events of this run are kept no longer", messages, "messages_url")
     if behind > run.last_sequence:
         raise Problems([Problem(("after",), "is beyond the newest event of this run", "range")])
-    return _counted(ctx, followed(ctx, _log_of(ctx.caller.subject, run.id), behind))
+    return followed(ctx, _log_of(ctx, run.id), behind)
 
 
-async def _counted(ctx: Context, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
-    """The events, while it is known that somebody follows them."""
-    with ctx.services.chat_counts.following():
-        async with aclosing(events):  # type: ignore[type-var]  # a generator
-            async for event in events:
-                yield event
-
-
-def _log_of(subject: str, run_id: str) -> Log[Event]:
-    """The events of a run; of one that is deleted meanwhile its end alone."""
+def _log_of(ctx: Context, run_id: str) -> Log[Event]:
+    """The events of a run; of one that is deleted meanwhile its end alone. Who follows them is counted."""
+    subject = ctx.caller.subject
 
     async def behind(session: TenantSession, number: int) -> Sequence[Event]:
         return await statements.events_after(session, subject, run_id, number)
@@ -252,7 +245,7 @@ def _log_of(subject: str, run_id: str) -> Log[Event]:
 
     @contextmanager
     def moves(channel: Channel) -> Iterator[Moved]:
-        with channel.chat_runs.watching(run_id) as run:
+        with ctx.services.chat_counts.following(), channel.chat_runs.watching(run_id) as run:
             mark = run.mark
 
             async def moved() -> None:

@@ -1,6 +1,7 @@
 """The text of an answer, from what the model says to the events that tell it (decision 332)."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from time import monotonic
 
@@ -37,6 +38,9 @@ class AnswerText:
         self._untold: list[Said] = []
         self._pending = ""
         self._last, self._took = 0.0, 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._telling: asyncio.Task[None] | None = None
+        self._is_quiet = True
         self.is_full = len(text.encode()) >= CHAT_ANSWER_BYTES
 
     @property
@@ -102,7 +106,46 @@ class AnswerText:
         self._pending, self._untold = "", []
         return events
 
-    async def flush(self) -> None:
+    async def come(self, failed: Callable[[Exception], None]) -> None:
+        """Tell what is not told yet, if it is due; else have it told in time, beside what goes on.
+
+        `failed` is called with what keeps that from being told. Raises RunLost.
+        """
+        is_much = len(self._pending) >= CHAT_DELTA_CHARACTERS
+        if is_much or (self._telling is None and self.due() == 0.0):
+            await self.quiet()
+            await self._flush()
+        self._is_quiet = False
+        self._plan(failed)
+
+    async def quiet(self) -> None:
+        """Tell nothing more beside; what is being told is waited for."""
+        self._is_quiet = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._telling is not None:
+            await asyncio.wait({self._telling})
+
+    def _plan(self, failed: Callable[[Exception], None]) -> None:
+        """Have what is not told yet told once it is due, if nothing is being told: then that plans the next."""
+        due = self.due()
+        if due is not None and self._timer is None and self._telling is None and not self._is_quiet:
+            self._timer = asyncio.get_running_loop().call_later(due, self._tell, failed)
+
+    def _tell(self, failed: Callable[[Exception], None]) -> None:
+        def told(task: asyncio.Task[None]) -> None:
+            self._telling = None
+            if not task.cancelled() and isinstance(error := task.exception(), Exception):
+                failed(error)
+            else:
+                self._plan(failed)
+
+        self._timer = None
+        self._telling = asyncio.create_task(self._flush())
+        self._telling.add_done_callback(told)
+
+    async def _flush(self) -> None:
         """Tell what is not told yet. Raises RunLost."""
         if events := self.taken():
             began = monotonic()

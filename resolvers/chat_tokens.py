@@ -11,13 +11,13 @@ from typing import Final
 import orjson
 
 from contract.chat import CHAT_OUTPUT_TOKENS, ChatErrorCode, ModelBudgetSpent
+from contract.tool_answers import ToolTold
 from providers.chat_models import (
     Answered,
     Call,
     ChatModel,
     Conversation,
     Delta,
-    OfferedTool,
     Result,
     Said,
     Text,
@@ -149,7 +149,7 @@ def _is_metered(model: ChatModel | None) -> bool:
     return model is not None and model.name is not None
 
 
-def _asked(rules: str, tools: Sequence[OfferedTool], turns: Sequence[Turn]) -> int:
+def _asked(rules: str, tools: Sequence[ToolTold], turns: Sequence[Turn]) -> int:
     """The bytes of a question, but for what its protocol adds."""
     size = len(rules.encode())
     for tool in tools:

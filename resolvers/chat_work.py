@@ -6,9 +6,10 @@ What ends the work early is looked for beside it: the caller's word, another hol
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, suppress
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from contract.chat import (
     CHAT_OUTPUT_TOKENS,
@@ -25,24 +26,28 @@ from contract.error_origin import origin_of
 from contract.errors import GatewayError, RateLimited, Unauthenticated, Unavailable
 from contract.scopes import ScopeGroup
 from contract.vocabulary import CredentialKind
+from identity import scope_sets
 from identity.principal import Principal
 from identity.resume import Origin, resume
-from providers.chat_models import Answered, Call, Conversation, Delta, Stopped, Text
+from providers.chat_models import Answered, Call, Conversation, Stopped, Text
 from providers.models import ModelAway, ModelError, ModelMisconfigured, ModelSlow
 from resolvers.chat_approving import Approvals
 from resolvers.chat_calls import Calls, RunEnds
 from resolvers.chat_conversation import RULES, Progress, offered, progress_of
-from resolvers.chat_log import RunLog, RunLost
+from resolvers.chat_log import RunLog, RunLost, keep
 from resolvers.chat_text import AnswerText, warning
 from resolvers.chat_tokens import Tokens, book
 from resolvers.shared.access import Rule
 from resolvers.shared.context import Context, Services
+from resolvers.shared.cut import Cut
 from storage.base import JsonDict, now
 from storage.new_rows import new_row
 from storage.queries import chat_threads
 from storage.queries.chat_runs import Said
+from storage.rows import ChatRunRow
 from storage.tables import ChatMessage, ChatRun, ChatThread
 from storage.tenancy.sessions import TenantSession
+from storage.watched_rows import WatchedRow
 
 _AGAIN_SECONDS = 0.5
 _READS = Rule(ScopeGroup.CRM_READ)
@@ -76,15 +81,19 @@ class Work:
 
     def __init__(self, services: Services, run: ChatRun, *, is_resumed: bool = False) -> None:
         self._services = services
-        self._log = RunLog(services, run)
+        granted = sorted(scope_sets.known(run.granted_scopes))  # words that all runs share
+        self._log = RunLog(services, run._replace(granted_scopes=granted))  # type: ignore[attr-defined]  # a named tuple
         self._is_resumed = is_resumed
         self._tokens = Tokens(self._log, services.chat_model, services.chat.tokens_per_day)
         self._is_narrowed = False
+        self._reason: _Ending | Exception | None = None
+        self._checking: asyncio.Task[None] | None = None
+        self._moves = 0
 
     async def run(self) -> None:
         """Work until there is an end, whichever comes first, and write it."""
         try:
-            with self._services.chat_leases.holding(self._log.lease):
+            with self._services.chat_leases.holding(self._log.lease, partial(keep, self._services)):
                 await self._begin()
                 ending = await self._ending()
                 if ending is not None:
@@ -114,58 +123,95 @@ class Work:
 
     async def _ending(self) -> _Ending | None:
         """Says how the run ends; None where it waits for a decision. Raises RunLost."""
-        answering, looking = asyncio.create_task(self._answered()), asyncio.create_task(self._look())
-        tasks = {answering, looking}
         left = self._services.chat.run_seconds - self._log.worked_seconds
+        cut = self._cut = Cut(max(left, 0))
+        reason: _Ending | Exception
         try:
-            done, _ = await asyncio.wait(tasks, timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-        if not done:
-            return _failed(ChatErrorCode.RUN_TIMEOUT)
-        try:
-            return (answering if answering in done else looking).result()
-        except RunLost:
-            raise
-        except RunEnds as end:
-            return _failed(end.code)
-        except ModelError as error:
-            if isinstance(error, ModelAway | ModelMisconfigured) and not isinstance(error, ModelSlow):
-                self._tokens.refused()
-            return _failed(_code_of(error))
-        except Unauthenticated:
-            return _failed(ChatErrorCode.UNAUTHENTICATED)
-        except RateLimited:
-            return _failed(ChatErrorCode.RATE_LIMITED)
+            async with cut:
+                with self._looking():
+                    return await self._answered()
         except Exception as error:
-            line = "internal error request_id=%s type=%s at=%s"
-            _log.error(line, self._log.run.request_id, type(error).__name__, origin_of(error))
-            return _failed(ChatErrorCode.INTERNAL)
+            reason = error
+        finally:
+            await self._quiet()
+        if cut.is_cut:
+            reason = self._reason or _failed(ChatErrorCode.RUN_TIMEOUT)
+        return reason if isinstance(reason, _Ending) else self._ended_by(reason)
 
-    async def _look(self) -> _Ending:
-        """Keep the lease, and give the end that comes from elsewhere. Raises RunLost.
+    def _ended_by(self, error: Exception) -> _Ending:
+        """How the run ends by an error. Raises RunLost."""
+        match error:
+            case RunLost():
+                raise error
+            case RunEnds():
+                return _failed(error.code)
+            case ModelError():
+                if isinstance(error, ModelAway | ModelMisconfigured) and not isinstance(error, ModelSlow):
+                    self._tokens.refused()
+                return _failed(_code_of(error))
+            case Unauthenticated():
+                return _failed(ChatErrorCode.UNAUTHENTICATED)
+            case RateLimited():
+                return _failed(ChatErrorCode.RATE_LIMITED)
+        line = "internal error request_id=%s type=%s at=%s"
+        _log.error(line, self._log.run.request_id, type(error).__name__, origin_of(error))
+        return _failed(ChatErrorCode.INTERNAL)
+
+    def _end(self, reason: _Ending | Exception) -> None:
+        """Have the work end, wherever it is."""
+        if self._reason is None:
+            self._reason = reason
+        self._cut.now()
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        """Take the end that comes from elsewhere.
 
         The row is read along with those of the organization's other runs; what is found so may be older than this work.
         """
-        run, lease = self._log.run, self._log.lease
+        run = self._log.run
         with self._services.feed.channel(run.org_id) as channel, channel.chat_runs.watching(run.id) as watched:
             mark = 0
-            while True:
-                try:
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(max(lease.due, 0.0)):
-                            await watched.moved(mark)
-                    mark, head = watched.mark, watched.row
-                    is_as_it_was = head is not None and head.holder == run.holder and head.finished_at is None
-                    is_asked = not is_as_it_was or (head is not None and head.cancel_requested_at is not None)
-                    if mark and is_asked and (await self._log.read()).cancel_requested_at is not None:
-                        return _Ending(ChatRunStatus.CANCELLED)
-                    if lease.due <= 0:
-                        await self._log.renew()
-                except Unavailable:  # a database that is away ends nothing; the lease does, if it is away for long
-                    await asyncio.sleep(_AGAIN_SECONDS)
+
+            def told() -> None:
+                nonlocal mark
+                head, is_read = watched.row, watched.mark != mark
+                mark = watched.mark
+                is_held = head is not None and head.holder == self._log.run.holder and head.finished_at is None
+                if is_read and is_held and head is not None and head.cancel_requested_at is None:
+                    return
+                self._moves += 1
+                if self._checking is None or self._checking.done():
+                    self._checking = asyncio.create_task(self._check(watched))
+
+            self._log.lease.lost = lambda: self._end(RunLost())
+            with watched.telling(told):
+                yield
+
+    async def _check(self, watched: WatchedRow[ChatRunRow]) -> None:
+        """Look at the row itself, and end by what it says; again where it has moved since the look began."""
+        seen = 0
+        while seen != self._moves:
+            seen = self._moves
+            try:
+                watched.check()
+                run = await self._log.read()
+            except Unavailable:  # a database that is away ends nothing
+                seen = 0
+                await asyncio.sleep(_AGAIN_SECONDS)
+                continue
+            except Exception as error:
+                self._end(error)
+                return
+            if run.cancel_requested_at is not None:
+                self._end(_Ending(ChatRunStatus.CANCELLED))
+
+    async def _quiet(self) -> None:
+        """Let nothing go on beside what follows."""
+        if self._checking is not None:
+            self._checking.cancel()
+            await asyncio.wait({self._checking})
+        await self._text.quiet()
 
     async def _answered(self) -> _Ending | None:
         """Ask the model and call tools in turn, until it says no more; None where a decision is waited for.
@@ -207,7 +253,7 @@ class Work:
         """The caller as of now. Raises Unauthenticated, and RunEnds for one who may read no records any more."""
         run = self._log.run
         kind = CredentialKind(run.credential_kind)
-        scopes = frozenset(run.granted_scopes)
+        scopes = scope_sets.known(run.granted_scopes)
         origin = Origin(run.org_id, run.subject, kind, run.credential_id, scopes, run.session_ends_at)
 
         async def look() -> Principal:
@@ -245,7 +291,7 @@ class Work:
         calls: list[Call] = []
         said: list[str] = []
         first = run.tool_calls
-        async with aclosing(_ticking(model.answer(conversation, max(left, 0.1)), text)) as deltas:
+        async with aclosing(model.answer(conversation, max(left, 0.1))) as deltas:  # type: ignore[type-var]  # a generator
             async for delta in deltas:
                 self._tokens.hear(delta)
                 match delta:
@@ -256,6 +302,7 @@ class Work:
                         calls.append(Call(f"call_{first + len(calls) + 1}", tool, arguments))
                     case Stopped(code):
                         await self._log.tell(*text.taken(), warning(code, _STOPPED[code]))
+                await text.come(self._end)
                 if text.is_full or len(calls) > CHAT_TOOL_CALLS_MAX:
                     break
         text.end()
@@ -320,32 +367,6 @@ def finished(status: ChatRunStatus, code: ChatErrorCode | None, message_id: str 
     """The last event of a run."""
     data = {"status": status.value, "error_code": code, "message_id": message_id}
     return ChatEventType.RUN_FINISHED, data
-
-
-async def _ticking(deltas: AsyncIterator[Delta], text: AnswerText) -> AsyncGenerator[Delta, None]:
-    """Pass on what the model says, and tell the text that is due in between."""
-    following: asyncio.Future[Delta] | None = None
-    try:
-        while True:
-            following = following or asyncio.ensure_future(anext(deltas))
-            await asyncio.wait({following}, timeout=text.due())
-            if not following.done():
-                await text.flush()
-                continue
-            try:
-                delta = following.result()
-            except StopAsyncIteration:
-                return
-            following = None
-            yield delta
-            if text.due() == 0.0:
-                await text.flush()
-    finally:
-        if following is not None:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
-        if (close := getattr(deltas, "aclose", None)) is not None:
-            await close()
 
 
 def _code_of(error: ModelError) -> ChatErrorCode:

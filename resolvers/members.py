@@ -12,7 +12,7 @@ from contract.limits import MEMBER_NAME_MAX, MEMBERS_MAX, SUBJECT_MAX
 from contract.normal_form import folded
 from contract.scopes import Role, ScopeGroup
 from contract.vocabulary import MemberState
-from identity.directory import KNOWN_SCOPES
+from identity.scope_sets import KNOWN_SCOPES
 from jobs.ownership import enqueue_transfer
 from resolvers.shared import changes
 from resolvers.shared.access import requires

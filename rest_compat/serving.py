@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
@@ -222,20 +222,21 @@ class _Followed(Response):
             return
         self._record.surface = STREAM
         stream = EventStream(
-            self._unbroken(), self._watch, identifier, begin=_RETRY, closed=self._closed, headers=headers
+            self._events,
+            self._watch,
+            identifier,
+            begin=_RETRY,
+            closed=self._closed,
+            headers=headers,
+            broken=self._broken,
         )
         await stream(receive, send)
 
-    async def _unbroken(self) -> AsyncIterator[bytes]:
-        async with aclosing(self._events) as events:  # type: ignore[type-var]  # a generator
-            try:
-                async for event in events:
-                    yield event
-            except GatewayError as error:
-                self._record.code = error.code
-            except Exception as error:
-                report(error, self._record.request_id)
-                self._record.code = GatewayError.code
+    def _broken(self, error: Exception) -> None:
+        """What the events come from broke: they end, and nobody else is told more than that."""
+        if not isinstance(error, GatewayError):
+            report(error, self._record.request_id)
+        self._record.code = error.code if isinstance(error, GatewayError) else GatewayError.code
 
 
 _RETRY = b"retry: 1000\n\n"

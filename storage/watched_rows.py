@@ -23,6 +23,8 @@ Read = Callable[[TenantSession, Sequence[str]], Awaitable[Sequence[RowT]]]
 class WatchedRow(Generic[RowT]):
     """One row, while somebody waits for what becomes of it."""
 
+    __slots__ = ("_check", "_told", "_waiting", "mark", "readers", "row")
+
     def __init__(self, check: Callable[[], None]) -> None:
         self.row: RowT | None = None
         """As it was last read; None where it is not there, and before it was read."""
@@ -30,13 +32,35 @@ class WatchedRow(Generic[RowT]):
         """How often it was found to be another: to be taken before the look after which `moved` is waited for."""
         self.readers = 0
         self._check = check
-        self._turn = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
+        self._told: list[Callable[[], None]] = []
+
+    def check(self) -> None:
+        """Raise what keeps it from being read."""
+        self._check()
 
     async def moved(self, mark: int) -> None:
         """Wait until it may be another than when the mark was taken. Raises what keeps it from being read."""
         while self.mark == mark:
             self._check()
-            await self._turn.wait()
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            finally:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+
+    @contextmanager
+    def telling(self, told: Callable[[], None]) -> Iterator[None]:
+        """Call the function whenever it was found to be another, or can be read no more; at once where it was read."""
+        self._told.append(told)
+        try:
+            if self.mark:
+                told()
+            yield
+        finally:
+            self._told.remove(told)
 
     def found(self, row: RowT | None) -> None:
         """Take over what was read."""
@@ -47,8 +71,12 @@ class WatchedRow(Generic[RowT]):
 
     def turn(self) -> None:
         """Have those look who wait."""
-        self._turn.set()
-        self._turn = asyncio.Event()
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            if not each.done():
+                each.set_result(None)
+        for told in list(self._told):
+            told()
 
 
 class WatchedRows(Generic[RowT]):

@@ -1,16 +1,16 @@
 """Looking again, before an operation and while a stream runs, whether its credential still holds (decision 82)."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
-from contract.errors import GatewayError, Unauthenticated, Unavailable
+from contract.errors import GatewayError, Unauthenticated
 from identity.principal import Principal
 from resolvers.shared.access import Rule
 from resolvers.shared.context import Context
 from transport.places import Path, group_of, path_of
 from transport.streams import Streams
-
-PAUSE_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -57,21 +57,25 @@ class CredentialWatch:
     def done(self, context: Context) -> None:
         self._acting.pop(id(context), None)
 
-    async def until_refused(self) -> GatewayError:
-        """Wait until the credential no longer stands for the caller, with the scopes of the beginning at least.
+    def watching(self, refuse: Callable[[GatewayError], None]) -> AbstractContextManager[None]:
+        """Look whether the credential goes on standing for the caller, and say so once it does not.
 
         A database that is away refuses nobody: its answer is waited for.
         """
-        while True:
-            await asyncio.sleep(PAUSE_SECONDS)
-            if self.principal is None or self.authorization is None:
-                continue
-            try:
-                self._follow(await self.look())
-            except Unavailable:
-                continue
-            except GatewayError as error:
-                return error
+        if self.principal is None or self.authorization is None:
+            return nullcontext()
+        return self.streams.watching(_Watched(self._follow, refuse), (self.authorization, self.organization))
+
+    async def until_refused(self) -> GatewayError:
+        """Wait until the credential no longer stands for the caller, with the scopes of the beginning at least."""
+        refused: asyncio.Future[GatewayError] = asyncio.get_running_loop().create_future()
+
+        def refuse(error: GatewayError) -> None:
+            if not refused.done():
+                refused.set_result(error)
+
+        with self.watching(refuse):
+            return await refused
 
     def _follow(self, found: Principal) -> None:
         """Act for the caller as it is now. Raises Unauthenticated where that is less than at the beginning."""
@@ -79,7 +83,15 @@ class CredentialWatch:
         if began is None or began.organization != found.organization or not self._may_go_on(began, found):
             raise Unauthenticated("The caller's scopes have changed")
         for context in self._acting.values():
-            context.principal = found
+            context.principal = began if began == found else found  # which is held anyway
 
     def _may_go_on(self, began: Principal, found: Principal) -> bool:
         return began.scopes <= found.scopes if self.keeps is None else self.keeps.admits(found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Watched:
+    """What goes on with a credential."""
+
+    found: Callable[[Principal], None]
+    refuse: Callable[[GatewayError], None]

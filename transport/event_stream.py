@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from typing import Final
 
@@ -11,6 +11,7 @@ from starlette.types import Receive, Send
 
 from contract.errors import GatewayError
 from contract.limits import STREAM_SEND_SECONDS
+from resolvers.shared.cut import Cut
 from transport.credential_watch import CredentialWatch
 from transport.headers import weights_of
 
@@ -23,10 +24,8 @@ HEADERS: Final = (
     (b"vary", b"Accept"),
     (b"x-accel-buffering", b"no"),  # proxies that collect answers would hold the events back
 )
-_KEEP_ALIVE_SECONDS = 10.0
 
 Header = tuple[bytes, bytes]
-Put = Callable[..., Awaitable[None]]
 
 _log = logging.getLogger(__name__)
 
@@ -49,56 +48,92 @@ class EventStream:
         closed: bytes = b"",
         refused: Callable[[GatewayError], bytes] = lambda _error: b"",
         headers: Sequence[Header] = (),
+        broken: Callable[[Exception], None] | None = None,
     ) -> None:
+        """`broken` takes what the pieces raise, which then end."""
         self._pieces = pieces
         self._watch = watch
         self._request_id = request_id
         self._begin, self._end, self._closed, self._refused = begin, end, closed, refused
         self._headers = headers
+        self._broken = broken
+        self._cut = Cut()
+        self._refusal: GatewayError | None = None
+        self._beating: asyncio.Task[None] | None = None
+        self._send: Send
 
     async def __call__(self, receive: Receive, send: Send) -> None:
         """Send until the stream ends, the client leaves, the credential falls, or the service ends.
 
         Raises ClientDisconnect for a client that stopped reading: the server then cuts the connection.
         """
-
-        async def put(data: bytes, *, more: bool = True) -> None:
-            try:
-                async with asyncio.timeout(STREAM_SEND_SECONDS):
-                    await send({"type": "http.response.body", "body": data, "more_body": more})
-            except TimeoutError:
-                _log.warning("a client was cut off that did not read its events request_id=%s", self._request_id)
-                raise ClientDisconnect() from None
-
+        self._send = send
         with self._watch.streams.one(self._watch.path):
             await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *self._headers]})
-            await put(self._begin)
+            await self._put(self._begin)
             async with aclosing(self._pieces) as pieces:  # type: ignore[type-var]  # a generator
-                await self._stream(pieces, receive, put)
+                await self._stream(pieces, receive)
 
-    async def _stream(self, pieces: AsyncIterator[bytes], receive: Receive, put: Put) -> None:
-        pump = asyncio.create_task(_pump(pieces, put))
-        watch = asyncio.create_task(self._watch.until_refused())
-        gone = asyncio.create_task(_gone(receive))
-        tasks: list[asyncio.Task[object]] = [
-            pump,
-            watch,
-            gone,
-            asyncio.create_task(self._watch.streams.stopping.wait()),
-        ]
+    async def _stream(self, pieces: AsyncIterator[bytes], receive: Receive) -> None:
+        streams, cut = self._watch.streams, self._cut
+        leaving = asyncio.create_task(_left(receive))
+        leaving.add_done_callback(lambda _: cut.now())
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            async with cut:
+                with streams.beating(self), self._watch.watching(self.refuse):
+                    while (piece := await self._next(pieces)) is not None:
+                        await self._put(piece)
+                        streams.sent(self)
         finally:
-            await _ended(tasks)
-        if not gone.cancelled():
+            has_left = leaving.done()
+            await _ended([leaving, *([] if self._beating is None else [self._beating])])
+        if has_left:
             return
-        if not pump.cancelled():
-            pump.result()
-        if not watch.cancelled():
-            await put(self._refused(watch.result()))
-        if pump.cancelled() and self._closed:
-            await put(self._closed)
-        await put(self._end, more=False)
+        if self._beating is not None and not self._beating.cancelled():
+            self._beating.result()
+        if self._refusal is not None:
+            await self._put(self._refused(self._refusal))
+        if cut.is_cut and self._closed:
+            await self._put(self._closed)
+        await self._put(self._end, more=False)
+
+    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes | None:
+        try:
+            return await anext(pieces, None)
+        except Exception as error:
+            if self._broken is None:
+                raise
+            self._broken(error)
+            return None
+
+    async def _put(self, data: bytes, *, more: bool = True) -> None:
+        try:
+            async with asyncio.timeout(STREAM_SEND_SECONDS):
+                await self._send({"type": "http.response.body", "body": data, "more_body": more})
+        except TimeoutError:
+            _log.warning("a client was cut off that did not read its events request_id=%s", self._request_id)
+            raise ClientDisconnect() from None
+
+    def beat(self) -> None:
+        """Send something, so that both ends know that the other is there."""
+        if self._beating is None or self._beating.done():
+            self._beating = asyncio.create_task(self._put(PING))
+            self._beating.add_done_callback(self._beaten)
+
+    def _beaten(self, done: asyncio.Task[None]) -> None:
+        if done.cancelled() or done.exception() is not None:  # it is raised behind the block
+            self._cut.now()
+        else:
+            self._beating = None
+
+    def refuse(self, error: GatewayError) -> None:
+        """The credential holds no more."""
+        self._refusal = error
+        self._cut.now()
+
+    def end(self) -> None:
+        """The service ends."""
+        self._cut.now()
 
 
 def asks_for_events(accept: str | None) -> bool:
@@ -108,28 +143,7 @@ def asks_for_events(accept: str | None) -> bool:
     return events > 0 and events >= weights.get("application/json", 0.0)
 
 
-async def _pump(pieces: AsyncIterator[bytes], put: Put) -> None:
-    """Each event as it comes, and something in between, so that both ends know that the other is there."""
-    following: asyncio.Task[bytes] | None = None
-    try:
-        while True:
-            following = following or asyncio.ensure_future(anext(pieces))
-            await asyncio.wait({following}, timeout=_KEEP_ALIVE_SECONDS)
-            if not following.done():
-                await put(PING)
-                continue
-            try:
-                piece = following.result()
-            except StopAsyncIteration:
-                return
-            following = None
-            await put(piece)
-    finally:
-        if following is not None:
-            await _ended([following])
-
-
-async def _gone(receive: Receive) -> None:
+async def _left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 

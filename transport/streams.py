@@ -1,10 +1,20 @@
-"""Holds what the streams of one process share, whichever surface they are of and whichever way they go."""
+"""Holds what the streams of one process share, whichever surface they are of and whichever way they go.
+
+One task keeps all of them: it has those told something that nothing was sent to for a while, looks at their
+credentials, and ends them with the service. A stream that did so itself would hold three tasks and two timers for hours
+(decision 975).
+"""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import Context
+from itertools import islice, takewhile
+from typing import Final, Protocol
 
-from contract.errors import TooManyStreams
+from contract.error_origin import origin_of
+from contract.errors import GatewayError, TooManyStreams, Unavailable
 from contract.limits import STREAMS_PER_PROCESS
 from identity.authenticate import Identity
 from identity.principal import Principal
@@ -13,7 +23,39 @@ from transport.places import Path, Places
 STREAM = "stream"
 """The name that requests are counted under that last as long as somebody listens."""
 
-_LOOK_SECONDS = 1.0
+LOOK_SECONDS: Final = 2.0
+"""The seconds after which a credential is looked at again."""
+SILENT_SECONDS: Final = 10.0
+"""The seconds after which a stream is told something though nothing has happened."""
+_TURN_SECONDS: Final = 0.1
+_AT_A_TIME: Final = 4
+"""Credentials that are looked at together: one statement of the database, and a moment of the event loop."""
+_FRESH_SECONDS: Final = 1.0
+
+_log = logging.getLogger(__name__)
+
+Credential = tuple[str, str | None]
+"""The Authorization header, and the organization that was chosen with it."""
+
+
+class Watched(Protocol):
+    """Something that goes on while its credential holds."""
+
+    def found(self, principal: Principal) -> None:
+        """Go on for the caller as it is now. Raises GatewayError where it may not."""
+
+    def refuse(self, error: GatewayError) -> None:
+        """End with this."""
+
+
+class Beating(Protocol):
+    """A stream that is told something while nothing happens."""
+
+    def beat(self) -> None:
+        """Tell it, without waiting for that."""
+
+    def end(self) -> None:
+        """The service ends."""
 
 
 class Streams:
@@ -32,7 +74,11 @@ class Streams:
         self.stopping = stopping
         self._counted = counted
         self._places = Places(STREAMS_PER_PROCESS)
-        self._looks: dict[tuple[str, str | None], asyncio.Task[Principal]] = {}
+        self._looks: dict[Credential, asyncio.Task[Principal]] = {}
+        self._watched: dict[Credential, dict[Watched, None]] = {}
+        self._due: dict[Credential, float] = {}
+        self._silent: dict[Beating, float] = {}
+        self._keeping: asyncio.Task[None] | None = None
 
     def check(self, path: Path) -> None:
         """Raises TooManyStreams where as many subscriptions run as may, of these groups or at all (decision 107)."""
@@ -45,6 +91,37 @@ class Streams:
         with self._places.one(path, TooManyStreams), self._counted():
             yield
 
+    @contextmanager
+    def beating(self, stream: Beating) -> Iterator[None]:
+        """Tell it something whenever nothing was sent to it for a while, and the end of the service."""
+        self._silent[stream] = _now()
+        self._keep()
+        try:
+            yield
+        finally:
+            del self._silent[stream]
+            self._let_go()
+
+    def sent(self, stream: Beating) -> None:
+        """Something was sent to it."""
+        del self._silent[stream]  # behind all others again
+        self._silent[stream] = _now()
+
+    @contextmanager
+    def watching(self, watched: Watched, credential: Credential) -> Iterator[None]:
+        """Look at the credential again and again, for whatever goes on with it."""
+        same = self._watched.setdefault(credential, {})
+        same[watched] = None
+        self._due.setdefault(credential, _now() + LOOK_SECONDS)
+        self._keep()
+        try:
+            yield
+        finally:
+            del same[watched]
+            if not same:
+                del self._watched[credential], self._due[credential]
+            self._let_go()
+
     async def look(self, authorization: str, organization: str | None) -> Principal:
         """Finds whom the credential stands for, as of a second ago at most: streams of one credential look together.
 
@@ -55,5 +132,79 @@ class Streams:
         if look is None:
             look = self._looks[key] = asyncio.create_task(self.identity.authenticate(*key))
             look.add_done_callback(lambda done: done.cancelled() or done.exception())  # its callers may have gone
-            asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._looks.pop, key, None)
+            asyncio.get_running_loop().call_later(_FRESH_SECONDS, self._looks.pop, key, None)
         return await asyncio.shield(look)
+
+    def _keep(self) -> None:
+        if self._keeping is None or self._keeping.done():
+            # In nobody's context: it serves all of them, and is no part of what the first one is.
+            self._keeping = asyncio.create_task(self._kept(), context=Context())
+
+    def _let_go(self) -> None:
+        if self._keeping is not None and not self._silent and not self._watched:
+            self._keeping.cancel()
+            self._keeping = None
+
+    async def _kept(self) -> None:
+        looking: asyncio.Task[None] | None = None
+        try:
+            while not self.stopping.is_set():
+                self._beat()
+                if looking is None or looking.done():
+                    looking = asyncio.create_task(self._look_again())
+                try:
+                    async with asyncio.timeout(_TURN_SECONDS):
+                        await self.stopping.wait()
+                except TimeoutError:
+                    continue
+            for stream in list(self._silent):
+                stream.end()
+        finally:
+            if looking is not None:
+                looking.cancel()
+
+    def _beat(self) -> None:
+        now = _now()
+        silent = takewhile(lambda each: each[1] + SILENT_SECONDS <= now, self._silent.items())
+        for stream, _ in list(silent):
+            self.sent(stream)
+            stream.beat()
+
+    async def _look_again(self) -> None:
+        """Look at the credentials that are due, a few at a time: others have their turns in between."""
+        while True:
+            first = [*islice(self._due, _AT_A_TIME)]
+            due = [credential for credential in first if self._due[credential] <= _now()]
+            if not due:
+                return
+            for credential in due:
+                del self._due[credential]  # behind all others again
+                self._due[credential] = _now() + LOOK_SECONDS
+            await asyncio.gather(*map(self._look_at, due))
+
+    async def _look_at(self, credential: Credential) -> None:
+        try:
+            principal = await self.look(*credential)
+        except Unavailable:  # a database that is away refuses nobody
+            return
+        except GatewayError as error:
+            refusal = error
+        except Exception as error:
+            _log.error("a credential cannot be looked at type=%s at=%s", type(error).__name__, origin_of(error))
+            refusal = GatewayError()
+        else:
+            self._follow(credential, principal)
+            return
+        for watched in list(self._watched.get(credential, ())):
+            watched.refuse(refusal)
+
+    def _follow(self, credential: Credential, principal: Principal) -> None:
+        for watched in list(self._watched.get(credential, ())):
+            try:
+                watched.found(principal)
+            except GatewayError as refusal:
+                watched.refuse(refusal)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

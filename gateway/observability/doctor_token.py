@@ -17,6 +17,7 @@ from gateway.runtime import Runtime
 from identity import directory, exchange, secrets
 from identity.claims import ACCESS_TOKEN_TYPE, LEEWAY_SECONDS, ORGANIZATION_CLAIM, names_organization
 from identity.issuers import Verifier
+from identity.scope_sets import KNOWN_SCOPES
 from identity.signatures import InvalidToken, Unverified, parse
 from identity.tokens import Claims
 from storage.base import now
@@ -153,7 +154,7 @@ def _organizations(claim: str, value: object) -> Finding:
 def _scopes(claim: str, payload: dict[str, object]) -> Finding:
     value = payload.get(claim)
     given = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
-    known = sorted({str(one) for one in given} & directory.KNOWN_SCOPES)
+    known = sorted({str(one) for one in given} & KNOWN_SCOPES)
     others = len(given) - len(known)
     message = f"{claim}: {' '.join(known) or 'none of the service'}" + (
         f"; {others} that mean nothing here" if others else ""

@@ -7,7 +7,8 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from contract.canonical_json import Json, JsonObject
-from providers.chat_models import OfferedTool, Result
+from contract.tool_answers import ToolTold
+from providers.chat_models import Result
 from providers.embedded.words import Word
 
 Arguments = JsonObject
@@ -62,7 +63,7 @@ class Asked:
     subject: str
     now: datetime
     zone: ZoneInfo
-    tools: Mapping[str, OfferedTool] = field(default_factory=dict)
+    tools: Mapping[str, ToolTold] = field(default_factory=dict)
     pick: Pick | None = None
 
     @property

@@ -1,5 +1,6 @@
 """Follows a log that grows in the database: what is there behind a number, and then what comes, until its end."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ class Entry(Protocol):
         """Its kind."""
 
 
+_AGAIN_SECONDS = 0.5
 EntryT = TypeVar("EntryT", bound=Entry)
 
 
@@ -69,19 +71,19 @@ class Log(Generic[EntryT]):
 async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterator[EntryT]:
     """The entries behind a number as they come; of a log that is deleted meanwhile its end alone."""
     state = LogState.GOING
+    entries: Sequence[EntryT]
     with ctx.services.feed.channel(ctx.org_id) as channel, log.moves(channel) as moved:
         while True:
+            was = state
             try:
-                async with ctx.reading() as session:
-                    entries = await log.behind(session, sequence)
-                    if not entries and state is not LogState.GOING:  # it ended before the last look: nothing will come
-                        if state is LogState.GONE:
-                            yield log.gone(sequence + 1)
-                        return
-                    if not entries:
-                        state = await log.state(session)
-            except Unavailable:  # the entries are where they were when the database is back
-                entries = ()
+                entries, state = await _looked(ctx, log, sequence, state)
+            except Unavailable:  # the entries are where they were when the database is back, of which no move may tell
+                await asyncio.sleep(_AGAIN_SECONDS)
+                continue
+            if not entries and was is not LogState.GOING:  # it ended before this look: nothing will come
+                if was is LogState.GONE:
+                    yield log.gone(sequence + 1)
+                return
             for entry in entries:
                 sequence = entry.sequence
                 yield entry
@@ -89,3 +91,12 @@ async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterat
                     return
             if not entries and state is LogState.GOING:
                 await moved()
+
+
+async def _looked(ctx: Context, log: Log[EntryT], sequence: int, state: LogState) -> tuple[Sequence[EntryT], LogState]:
+    """The entries behind a number, and the state of the log, which is looked at where there are none."""
+    async with ctx.reading() as session:
+        entries = await log.behind(session, sequence)
+        if not entries and state is LogState.GOING:
+            state = await log.state(session)
+    return entries, state

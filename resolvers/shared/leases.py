@@ -1,9 +1,25 @@
-"""Holds the leases of what one process works on, so that those of an organization are renewed together."""
+"""Holds the leases of what one process works on, which one task renews: those of an organization together."""
 
-from collections.abc import Iterator, Sequence
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import Final
+
+from contract.error_origin import origin_of
+from contract.errors import Unavailable
+
+_TURN_SECONDS: Final = 1.0
+_TURNS: Final = 12
+"""The turns of a lease, at the least: a third of it is four of them."""
+
+Renew = Callable[[str, Sequence[str]], Awaitable[frozenset[str]]]
+"""Keeps what these holders have of an organization; those of them whose it still was."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
@@ -13,8 +29,9 @@ class Lease:
     org_id: str
     holder: str
     seconds: float
+    lost: Callable[[], None] = lambda: None
+    """Called once it is found to be somebody else's."""
     until: float = field(init=False)
-    is_renewing: bool = False
 
     def __post_init__(self) -> None:
         self.renewed()
@@ -34,34 +51,50 @@ class Leases:
 
     def __init__(self) -> None:
         self._held: dict[str, set[Lease]] = {}
+        self._renewing: dict[str, asyncio.Task[None]] = {}
+        self._keeping: asyncio.Task[None] | None = None
 
     @contextmanager
-    def holding(self, lease: Lease) -> Iterator[None]:
+    def holding(self, lease: Lease, renew: Renew) -> Iterator[None]:
         """Have it renewed with the others of its organization."""
         held = self._held.setdefault(lease.org_id, set())
         held.add(lease)
+        if self._keeping is None or self._keeping.done():
+            # In nobody's context: it serves all of them, and is no part of what the first one is.
+            self._keeping = asyncio.create_task(self._kept(renew), context=Context())
         try:
             yield
         finally:
             held.discard(lease)
             if not held:
-                self._held.pop(lease.org_id, None)
+                del self._held[lease.org_id]
+            if not self._held and self._keeping is not None:
+                self._keeping.cancel()
+                self._keeping = None
 
-    @contextmanager
-    def renewing(self, lease: Lease) -> Iterator[Sequence[Lease]]:
-        """The leases to renew with this one: those of its organization that are due before half of its time is over.
+    async def _kept(self, renew: Renew) -> None:
+        while True:
+            for org_id, held in self._held.items():
+                if org_id not in self._renewing and any(lease.due <= 0 for lease in held):
+                    self._renewing[org_id] = asyncio.create_task(self._renewed(org_id, renew))
+            shortest = min((lease.seconds for held in self._held.values() for lease in held), default=_TURN_SECONDS)
+            await asyncio.sleep(min(_TURN_SECONDS, shortest / _TURNS))
 
-        None where it is being renewed already.
-        """
-        near = [] if lease.is_renewing else [each for each in self._held.get(lease.org_id, ()) if self._is_near(each)]
-        for each in near:
-            each.is_renewing = True
+    async def _renewed(self, org_id: str, renew: Renew) -> None:
+        """Renew those of an organization that are due before half of their time is over."""
+        held = self._held.get(org_id, set())
+        near = [lease for lease in held if lease.due <= lease.seconds / 6]
         try:
-            yield near
+            kept = await renew(org_id, [lease.holder for lease in near])
+        except Unavailable:  # a database that is away ends nothing; the lease does, if it is away for long
+            return
+        except Exception as error:
+            _log.error("leases cannot be renewed type=%s at=%s", type(error).__name__, origin_of(error))
+            return
         finally:
-            for each in near:
-                each.is_renewing = False
-
-    @staticmethod
-    def _is_near(lease: Lease) -> bool:
-        return not lease.is_renewing and lease.due <= lease.seconds / 6
+            del self._renewing[org_id]
+        for lease in near:
+            if lease.holder in kept:
+                lease.renewed()
+            elif lease in held:
+                lease.lost()

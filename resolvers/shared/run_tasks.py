@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from contextvars import Context
 
 from contract.tracing import Span
 from contract.tracing import current as running_span
@@ -19,8 +20,9 @@ class RunTasks:
         It says for itself what becomes of it, and ends when it is cancelled.
         """
         if (around := running_span()) is not None:
-            work = _traced(around, work, called)
-        task = asyncio.get_running_loop().create_task(work)
+            task = asyncio.create_task(_traced(around, work, called))
+        else:  # in nobody's context: what the request has there would be held as long as the work goes on
+            task = asyncio.create_task(work, context=Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

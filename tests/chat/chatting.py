@@ -72,10 +72,11 @@ class Chatter:
     http: httpx.AsyncClient
     app: ASGIApp
     headers: Headers
+    seconds: float = 60.0
 
     async def call(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
         content = {} if body is None else {"json": body}
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(self.seconds):
             return await self.http.request(method, path, headers=self.headers | headers, **content)
 
     async def thread(self, **fields: Any) -> str:

@@ -30,6 +30,8 @@ async def following(chat: Chatter, model: ScriptedModel) -> AsyncIterator[tuple[
     run = await chat.begin(await chat.thread())
     stream = asyncio.create_task(chat.call("GET", f"/chat/runs/{run['id']}/events"))
     try:
+        async with asyncio.timeout(60):
+            await model.asking.wait()  # before that the run itself would end with the credential
         await asyncio.sleep(0.2)
         assert not stream.done()
         yield run["id"], stream

@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from providers.chat_models import Answered, Call, Conversation, OfferedTool, Result, Said, Text, Turn
+from contract.tool_answers import ToolTold
+from providers.chat_models import Answered, Call, Conversation, Result, Said, Text, Turn
 from providers.embedded.answerer import Embedded
 from schema.build import build
 from schema.tools import Catalogue, Offer
@@ -47,9 +48,8 @@ def offers() -> dict[str, Offer]:
     return {offer.tool.name: offer for offer in Catalogue(build().graphql).offered()}
 
 
-def offered(*without: str) -> list[OfferedTool]:
-    told = [offer.told for name, offer in offers().items() if name not in without]
-    return [OfferedTool(one.name, one.description, one.input_schema) for one in told]
+def offered(*without: str) -> list[ToolTold]:
+    return [offer.told for name, offer in offers().items() if name not in without]
 
 
 @dataclass

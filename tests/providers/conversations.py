@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from providers.chat_models import Conversation, OfferedTool, Said, Turn
+from contract.tool_answers import ToolTold
+from contract.tools import Effect
+from providers.chat_models import Conversation, Said, Turn
 
 LIST = "list_records"
-TOOL = OfferedTool(LIST, "Lists records.", {"type": "object", "properties": {"kind": {"enum": ["deal"]}}})
+_SCHEMA = {"type": "object", "properties": {"kind": {"enum": ["deal"]}}}
+TOOL = ToolTold(LIST, "Lists records.", _SCHEMA, Effect.READ, (), {})
 
 
 def conversation(*turns: Turn) -> Conversation:

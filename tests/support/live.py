@@ -97,7 +97,9 @@ class Live:
 
 
 @asynccontextmanager
-async def going(folder: Path, url: str, *arguments: str, worker: bool = False, **settings: str) -> AsyncIterator[Live]:
+async def going(
+    folder: Path, url: str, *arguments: str, worker: bool = False, afresh: bool = False, **settings: str
+) -> AsyncIterator[Live]:
     """A service on this migrated database: `admin`, `other` and `reader` are in `org_one`, `stranger` in `org_two`.
 
     The settings are the service's; with CRM_DATABASE_URL it takes another way to the same database. It has no budgets
@@ -119,7 +121,11 @@ async def going(folder: Path, url: str, *arguments: str, worker: bool = False, *
                 database, organization, subject, name=subject, email=f"{subject}@example.com", role=None, scopes=scopes
             )
         with Service(
-            folder, *([] if worker else ["--no-worker"]), *arguments, **({"CRM_DATABASE_URL": url} | settings)
+            folder,
+            *([] if worker else ["--no-worker"]),
+            *arguments,
+            afresh=afresh,
+            **({"CRM_DATABASE_URL": url} | settings),
         ) as service:
             yield Live(folder, url, database, service)
     finally:

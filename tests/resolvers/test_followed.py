@@ -1,0 +1,92 @@
+"""Logs that are followed while their database goes away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from contract.errors import Unavailable
+from resolvers.shared import followed as module
+from resolvers.shared.context import Context
+from resolvers.shared.followed import Log, LogState, Moved, followed
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@dataclass
+class Entry:
+    sequence: int
+    type: str
+
+
+@dataclass
+class Source:
+    """A log in memory, whose database may be away for the next looks; a move is told once."""
+
+    entries: list[Entry] = field(default_factory=list)
+    away: int = 0
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def ctx(self) -> Context:
+        feed = SimpleNamespace(channel=self._channel)
+        return cast(Context, SimpleNamespace(services=SimpleNamespace(feed=feed), org_id="1", reading=self._reading))
+
+    @property
+    def log(self) -> Log[Entry]:
+        return Log(self._behind, self._state, lambda number: Entry(number, "last"), "last", self._moves)
+
+    @contextmanager
+    def _channel(self, _organization: str) -> Iterator[None]:
+        yield
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncIterator[None]:
+        if self.away:
+            self.away -= 1
+            raise Unavailable()
+        yield
+
+    async def _behind(self, _session: Any, number: int) -> Sequence[Entry]:
+        return [entry for entry in self.entries if entry.sequence > number]
+
+    async def _state(self, _session: Any) -> LogState:
+        return LogState.OVER if self.entries and self.entries[-1].type == "last" else LogState.GOING
+
+    @contextmanager
+    def _moves(self, _channel: Any) -> Iterator[Moved]:
+        async def moved() -> None:
+            await self.moved.wait()
+            self.moved.clear()
+
+        yield moved
+
+
+async def test_the_last_entry_comes_though_the_database_was_away_when_it_was_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing moves behind the end: who waits for a move then waits for ever."""
+    monkeypatch.setattr(module, "_AGAIN_SECONDS", 0.01)
+    source = Source([Entry(1, "first")])
+    found: list[int] = []
+
+    async def follow() -> None:
+        async for entry in followed(source.ctx, source.log, 0):
+            found.append(entry.sequence)
+
+    async with asyncio.timeout(30):
+        following = asyncio.create_task(follow())
+        while not found:  # noqa: ASYNC110 # it tells nobody
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)
+        source.entries.append(Entry(2, "last"))
+        source.away = 2
+        source.moved.set()
+        await following
+    assert found == [1, 2]

@@ -1,0 +1,179 @@
+"""What one process does for all of its streams (decision 975)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from contract.errors import GatewayError, Unauthenticated, Unavailable
+from contract.vocabulary import CredentialKind
+from identity.authenticate import Identity
+from identity.principal import Organization, Principal
+from transport import streams as module
+from transport.credential_watch import CredentialWatch
+from transport.event_stream import CLOSED, PING, EventStream
+from transport.streams import Streams
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+ORGANIZATION = Organization("1", "org_one", "One")
+CALLER = Principal("ada", CredentialKind.SESSION, frozenset({"accounts:read"}), ORGANIZATION, (ORGANIZATION,))
+
+
+class Directory:
+    """Says who has a credential, and how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.answer: Principal | Exception = CALLER
+
+    async def authenticate(self, authorization: str, _organization: str | None, _address: str = "") -> Principal:
+        self.asked.append(authorization)
+        await asyncio.sleep(0)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+class Client:
+    """Somebody who reads a stream until told to leave; a slow one takes nothing."""
+
+    def __init__(self, *, is_slow: bool = False) -> None:
+        self.text = b""
+        self.is_whole = False
+        self.leaving = asyncio.Event()
+        self._is_slow = is_slow
+
+    async def receive(self) -> Any:
+        await self.leaving.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        if self._is_slow and message.get("body") == PING:
+            await asyncio.Event().wait()
+        self.text += message.get("body", b"")
+        self.is_whole |= message.get("more_body") is False
+
+
+class Place:
+    """A process with streams of one credential."""
+
+    def __init__(self) -> None:
+        self.directory = Directory()
+        self.stopping = asyncio.Event()
+        self.streams = Streams(cast(Identity, self.directory), self.stopping)
+        self.tasks: list[asyncio.Task[None]] = []
+
+    def stream(self, client: Client, events: AsyncIterator[bytes] | None = None) -> asyncio.Task[None]:
+        watch = CredentialWatch(self.streams, "Bearer x", None, "", principal=CALLER)
+        refused = lambda error: f"event: {error.code}\n\n".encode()  # noqa: E731
+        stream = EventStream(events or nothing(), watch, "id", begin=b"", end=b"end", closed=CLOSED, refused=refused)
+        self.tasks.append(asyncio.create_task(stream(client.receive, client.send)))
+        return self.tasks[-1]
+
+
+async def nothing() -> AsyncIterator[bytes]:
+    await asyncio.Event().wait()
+    yield b""
+
+
+@asynccontextmanager
+async def process(monkeypatch: pytest.MonkeyPatch, **seconds: float) -> AsyncIterator[Place]:
+    for name, value in {"LOOK_SECONDS": 0.05, "_FRESH_SECONDS": 0.01, "_TURN_SECONDS": 0.01, **seconds}.items():
+        monkeypatch.setattr(module, name, value)
+    place = Place()
+    try:
+        async with asyncio.timeout(30):
+            yield place
+    finally:
+        for task in place.tasks:
+            task.cancel()
+        await asyncio.gather(*place.tasks, return_exceptions=True)
+
+
+async def test_a_stream_holds_two_tasks_and_all_of_them_one_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = len(asyncio.all_tasks())
+    async with process(monkeypatch, LOOK_SECONDS=60) as place:
+        clients = [Client() for _ in range(50)]
+        for client in clients:
+            place.stream(client)
+        await asyncio.sleep(0.05)
+        assert len(asyncio.all_tasks()) - before <= 2 * len(clients) + 1
+        for client in clients:
+            client.leaving.set()
+        await asyncio.gather(*place.tasks)
+        await asyncio.sleep(0)
+        assert len(asyncio.all_tasks()) == before  # the one that keeps them ends with the last
+
+
+async def test_a_credential_is_looked_at_once_for_all_of_its_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with process(monkeypatch) as place:
+        clients = [Client() for _ in range(20)]
+        tasks = [place.stream(client) for client in clients]
+        while len(place.directory.asked) < 3:  # noqa: ASYNC110 # the directory tells nobody
+            await asyncio.sleep(0.01)
+        assert not any(task.done() for task in tasks)
+        place.directory.answer = Unavailable()  # which refuses nobody
+        asked = len(place.directory.asked)
+        while len(place.directory.asked) < asked + 3:  # noqa: ASYNC110 # the same
+            await asyncio.sleep(0.01)
+        assert not any(task.done() for task in tasks)
+        place.directory.answer = Unauthenticated()
+        await asyncio.gather(*tasks)
+        assert {client.text for client in clients} == {b"event: UNAUTHENTICATED\n\n" + CLOSED + b"end"}
+        assert all(client.is_whole for client in clients)
+        assert len(place.directory.asked) < 20
+
+
+async def test_who_may_less_is_refused_and_a_broken_look_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrower = Principal("ada", CredentialKind.SESSION, frozenset(), ORGANIZATION, (ORGANIZATION,))
+    for answer, code in ((narrower, Unauthenticated.code), (LookupError("secret"), GatewayError.code)):
+        async with process(monkeypatch) as place:
+            place.directory.answer = answer
+            client = Client()
+            await place.stream(client)
+            assert client.text == f"event: {code}\n\n".encode() + CLOSED + b"end"
+
+
+async def test_a_silent_stream_is_told_something_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with process(monkeypatch, SILENT_SECONDS=0.05) as place:
+        client = Client()
+        place.stream(client)
+        while client.text.count(PING) < 3:  # noqa: ASYNC110 # it tells nobody
+            await asyncio.sleep(0.01)
+
+
+async def test_a_client_that_does_not_take_even_that_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    from starlette.requests import ClientDisconnect
+
+    monkeypatch.setattr("transport.event_stream.STREAM_SEND_SECONDS", 0.05)
+    async with process(monkeypatch, SILENT_SECONDS=0.02) as place:
+        with pytest.raises(ClientDisconnect):
+            await place.stream(Client(is_slow=True))
+
+
+async def test_the_end_of_the_service_is_that_of_streams_also_of_late_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with process(monkeypatch) as place:
+        early = Client()
+        task = place.stream(early)
+        await asyncio.sleep(0.02)
+        place.stopping.set()
+        await task
+        late = Client()
+        await place.stream(late)
+        assert (early.text, late.text) == (CLOSED + b"end", CLOSED + b"end")
+
+
+async def test_a_stream_that_ends_by_itself_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def two() -> AsyncIterator[bytes]:
+        yield b"a"
+        yield b"b"
+
+    async with process(monkeypatch) as place:
+        client = Client()
+        await place.stream(client, two())
+        assert (client.text, client.is_whole) == (b"abend", True)
