@@ -50,16 +50,15 @@ def _set(content: Content) -> typst.Compiler:
     Of a long report one page matters less than the time of another try.
     """
     shown = _shown(content)
-    best: tuple[float, typst.Compiler] | None = None
+    tried: list[tuple[float, typst.Compiler]] = []
     for density in _DENSITIES:
         told = orjson.dumps(shown | {"density": density}).decode()
         compiler = typst.Compiler(_template(), root=str(FOLDER), font_paths=fonts(), sys_inputs={"content": told})
         [end] = orjson.loads(compiler.query("<end>", field="value"))
-        if best is None or end["part"] > best[0]:
-            best = end["part"], compiler
-        if best[0] >= _FILLED or not 2 < end["page"] <= _SHORT_PAGES:
+        tried.append((end["part"], compiler))
+        if end["part"] >= _FILLED or not 2 < end["page"] <= _SHORT_PAGES:
             break
-    return best[1]
+    return max(tried, key=lambda one: one[0])[1]
 
 
 @cache

@@ -116,12 +116,14 @@ async def _write(ctx: Context, name: str, kind: str, text: str, folder: str, rec
 
 async def _write_reports(ctx: Context) -> None:
     parameters = ReportParameters(time_zone="Europe/Berlin")
-    for name, kind in (
-        ("Pipeline by stage", ReportKind.PIPELINE_BY_STAGE),
-        ("Won and lost", ReportKind.WON_LOST_BY_MONTH),
-    ):
-        report = await create_report(ctx, ReportCreate(name=name, kind=kind, parameters=parameters))
-    await run_report(ctx, report.id, ReportRunAsked())
+    reports = [
+        await create_report(ctx, ReportCreate(name=name, kind=kind, parameters=parameters))
+        for name, kind in (
+            ("Pipeline by stage", ReportKind.PIPELINE_BY_STAGE),
+            ("Won and lost", ReportKind.WON_LOST_BY_MONTH),
+        )
+    ]
+    await run_report(ctx, reports[-1].id, ReportRunAsked())
 
 
 async def _ask(ctx: Context) -> None:
@@ -131,11 +133,11 @@ async def _ask(ctx: Context) -> None:
     await ctx.services.runs.stop(_PATIENCE_SECONDS)
     await create_saved_query(ctx, SavedQueryCreate(name="Open deals", question=asked))
     await create_thread(ctx, ChatThreadInput(title="Open deals"))
-    twins = [
-        await create_contact(ctx, ContactCreate(first_name="Robin", last_name="Falk", title=title, email=email))
-        for title, email in (("Buyer", "robin.falk@harbor.example"), (None, "robin@falk.example"))
+    named = {"first_name": "Robin", "last_name": "Falk"}
+    into, other = [
+        (await create_contact(ctx, ContactCreate.model_validate({**named, "email": email}))).id
+        for email in ("robin.falk@harbor.example", "robin@falk.example")
     ]
-    into, other = (twin.id for twin in twins)
     await merge_records(ctx, MergeInput(kind=MergeableKind.CONTACT, into=into, from_=[other]))
 
 

@@ -104,8 +104,8 @@ async def check_references(
 
 
 async def followed(
-    session: TenantSession, fields: Mapping[str, Any], models: Mapping[str, type[Record]], at: Path = ("input",)
-) -> tuple[Given, list[Problem]]:  # Any: whatever the fields hold
+    session: TenantSession, fields: Given, models: Mapping[str, type[Record]], at: Path = ("input",)
+) -> tuple[Given, list[Problem]]:
     """The references that lead elsewhere since a merge, by where; and what is wrong with the others."""
     given = {name: (model, fields[name]) for name, model in models.items() if fields.get(name) is not None}
     led, missing = await existing(session, given)

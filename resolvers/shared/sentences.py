@@ -5,7 +5,7 @@ wrong it says in the same manner: what the value must be, or is, without the fie
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 REQUIRED: Final = "is required"
 NOT_NULL: Final = "must not be null"
@@ -20,7 +20,8 @@ ABSENT: Final = "does not exist in this organization"
 INACTIVE: Final = "is no active member of this organization"
 _OTHERWISE: Final = "is not acceptable"
 
-Context = Mapping[str, Any]  # Any: the numbers and names of a constraint
+Context = Mapping[str, object]
+"""The numbers and names of a constraint."""
 
 
 def sentence(kind: str, told: Context) -> str:
@@ -36,7 +37,7 @@ def one_of(names: list[str]) -> str:
     return f"must be {', '.join(names[:-1])} or {names[-1]}"
 
 
-def _counted(number: int, noun: str) -> str:
+def _counted(number: object, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 

@@ -97,7 +97,7 @@ class Variables:
 
         What a `tolerant` function hands on, the input of the operation refuses.
         """
-        coercers = self._coercers | (tolerant or {})
+        coercers = {**self._coercers, **(tolerant or {})}
         values: dict[str, Value] = {}
         for name, kind in self._kinds.items():
             if name in given:
