@@ -3,7 +3,7 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, StrictInt, StrictStr, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StrictInt, StrictStr, model_validator
 
 from contract.errors import Path, Problem, Problems
 from contract.vocabulary import ReportFormat, ReportFrequency, ReportKind, Weekday
@@ -29,8 +29,15 @@ def _time(text: str) -> str:
     return text
 
 
+def _open_to_more(schema: Given) -> None:
+    """Let the description shut nothing out: what is told besides may come along."""
+    schema.pop("additionalProperties", None)
+
+
 class ReportSchedule(ExactInput):
     """When a report is mailed by itself."""
+
+    model_config = ConfigDict(json_schema_extra=_open_to_more)
 
     frequency: ReportFrequency
     at: Annotated[

@@ -31,6 +31,7 @@ from contract.domains import kept_domain
 from contract.errors import Path, Problem, Problems
 from contract.limits import CAPTURE_DEPTH_MAX, EMAIL_MAX, LINE_MAX, MONEY_BELOW, MONEY_DECIMALS, TEXT_MAX
 from contract.normal_form import is_invisible, ordered
+from contract.plain_email import is_plain_email
 from contract.unread import heard
 from contract.web_address import is_web_address
 from resolvers.shared.sentences import NOT_NULL, sentence
@@ -218,6 +219,8 @@ def _moment(value: object) -> datetime:
 
 
 def _email(address: str) -> str:
+    if is_plain_email(address):
+        return address
     try:
         validate_email(address, check_deliverability=False)
     except EmailNotValidError:
