@@ -38,6 +38,7 @@ from storage.base import Decoded, Identifier, Opaque, Tenant, is_identifier
 from storage.expressions import AnyColumn, AnyType
 from storage.logged import LOGGED
 from storage.postgres.tenant_connection import SEARCH_SETTING, SETTING
+from storage.shared_rows import SHARED, SHARED_ROW, SharedRows
 from storage.tenancy import guard
 
 ORG_PARAM = bindparam("organization", type_=Identifier, required=False)
@@ -264,14 +265,17 @@ def _reader_of(kind: AnyKind, decoders: tuple[Decode | None, ...]) -> Callable[[
         return lambda records: list(map(make, records))
     # tuple's constructor is what the named tuple's own comes to, without a call in between.
     names: dict[str, AnyValue] = {"row": kind, "new": tuple.__new__}
-    values = []
+    values, shared = [], []
     for index, decode in enumerate(decoders):
         value = f"r[{index}]"
-        if decode is not None:
-            names[f"d{index}"] = decode
+        if isinstance(decode, SharedRows):  # one record has the rows of all
+            shared.append(f"for s{index} in (d{index}(r[{index}] for r in records),) ")
+            value = f"s{index}(r[{kind._fields.index(decode.local)}])"
+        elif decode is not None:
             value = f"(None if {value} is None else d{index}({value}))"
+        names[f"d{index}"] = decode
         values.append(value)
-    source = f"lambda records: [new(row, ({', '.join(values)},)) for r in records]"
+    source = f"lambda records: [new(row, ({', '.join(values)},)) {''.join(shared)}for r in records]"
     reader: Callable[[Sequence[AnyValue]], list[AnyRow]] = eval(source, names)  # noqa: S307  # made of column names
     return reader
 
@@ -280,14 +284,23 @@ def row_of(keys: Sequence[str | None]) -> AnyKind:
     """A named tuple of the columns. Those whose keys have INSIDE in them belong to a linked row as well.
 
     That row is made when it is asked for, and None where its id is null; what only needs its columns reads them here.
+    Of a row that others have as well there is SHARED alone, and SHARED_ROW in place of its id.
     """
     linked: dict[str, dict[str, int]] = {}
     for index, key in enumerate(keys):  # None is the key of an expression without a name
         link, inside, name = (key or "").partition(INSIDE)
         if inside:
             linked.setdefault(link, {})[name] = index
-    links = {link: property(_link(places)) for link, places in linked.items()}
-    return type("Row", (namedtuple("Row", [key or "" for key in keys], rename=True),), {"__slots__": (), **links})
+    links: dict[str, AnyValue] = {"__slots__": ()}
+    for link, places in linked.items():
+        links[link] = property(_shared(places[SHARED]) if SHARED in places else _link(places))
+        if SHARED in places:
+            links[f"{link}{INSIDE}id"] = SHARED_ROW
+    return type("Row", (namedtuple("Row", [key or "" for key in keys], rename=True),), links)
+
+
+def _shared(place: int) -> Callable[[AnyRow], AnyRow | None]:
+    return lambda row: None if row[place] is None else row[place].row
 
 
 def _link(places: Mapping[str, int]) -> Callable[[AnyRow], AnyRow | None]:

@@ -37,6 +37,7 @@ from graphql import (
 from schema.execution.known import is_known_scalar
 from schema.execution.sources import Column, Function, Link, Row, may_be_any_row, names_its_rows
 from schema.execution.tree import Field, ObjectSelection
+from storage.shared_rows import SHARED, SHARED_ROW
 from storage.statements import INSIDE
 
 Data = dict[str, object]
@@ -90,6 +91,7 @@ class _Writer:
             "UTC": UTC,
             "LISTS": (list, tuple),
             "MISSING": object(),
+            "SHARED_ROW": SHARED_ROW,
         }
         self._numbers = count()
 
@@ -136,7 +138,10 @@ class _Writer:
         return None
 
     def _inlined(self, field: Field) -> str | None:
-        """Writes a link whose plain fields stand in the row itself; None for anything else."""
+        """Writes a link whose plain fields stand in the row itself; None for anything else.
+
+        Of a row that others link to as well the object is made once, for all of them (decision 970).
+        """
         source, kind = field.source, field.schema_field.type
         if not isinstance(source, Link) or not isinstance(kind, GraphQLObjectType) or not may_be_any_row(kind):
             return None
@@ -145,9 +150,21 @@ class _Writer:
         lines, self._lines, self._row = self._lines, before, "r."
         if None in values.values():
             return None
-        variable = f"v{next(self._numbers)}"
+        whole = self._whole(field.below[kind.name])
+        if whole is None:
+            return None
+        variable, key, make = f"v{next(self._numbers)}", f"k{next(self._numbers)}", self._name(whole)
         made = ", ".join(f"{name!r}: {value}" for name, value in values.items())
-        self._lines += [f"if r.{source.name}{INSIDE}id is None: {variable} = None", "else:"]
+        self._lines += [
+            f"{key} = r.{source.name}{INSIDE}id",
+            f"if {key} is None: {variable} = None",
+            f"elif {key} is SHARED_ROW:",
+            f"    {key} = r.{source.name}{INSIDE}{SHARED}",
+            f"    if {key} is None: {variable} = None",
+            f"    elif {key}.maker is {make}: {variable} = {key}.made",
+            f"    else: {variable} = {key}.made = {make}({key}.row); {key}.maker = {make}",
+            "else:",
+        ]
         self._lines += [f"    {line}" for line in (*lines, f"{variable} = {{{made}}}")]
         return variable
 

@@ -10,39 +10,22 @@ there is no round trip to be saved, and its JSON does not keep every number (dec
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from typing import Any, TypeVar
-from typing import cast as cast_to
+from typing import TypeVar, cast
 
-import orjson
-from sqlalchemy import (
-    Date,
-    DateTime,
-    Float,
-    Integer,
-    Numeric,
-    Text,
-    cast,
-    func,
-    literal_column,
-    select,
-    type_coerce,
-)
-from sqlalchemy.types import UserDefinedType
+from sqlalchemy import Integer, literal_column, select, type_coerce
 from sqlmodel import col
 
 from contract.criteria import Along, ListQuery, Selection
-from storage.adapters.sqlalchemy import plain_type
-from storage.base import Decoded
-from storage.expressions import AnyColumn, AnySelect, AnyType
+from storage.expressions import AnyColumn, AnySelect
 from storage.queries import listables
 from storage.queries.along_tags import columns_of
 from storage.queries.filtering import id_matches
+from storage.queries.json_rows import JsonRows, Parsed, as_json, decoder
 from storage.queries.listable import Listable
 from storage.queries.paging import order_by
 from storage.queries.row_size_limit import is_long
 from storage.rows import Row
-from storage.statements import INSIDE, ORG_PARAM, Decode, reader
+from storage.statements import INSIDE, ORG_PARAM, reader
 from storage.tables import Activity, Contact, Deal, DealContact, HealthFactor, HealthSnapshot
 from storage.tenancy.sessions import TenantSession
 
@@ -106,10 +89,9 @@ class Wanted:
         found = rows.correlate(source).subquery()
         below = [one.column(found.c.id, found) for one in self.below]
         keys = (*found.c.keys(), *map(_name, range(len(below))))
-        read = reader(keys, (*(_decoder(column.type) for column in found.c), *(column.type.read for column in below)))
-        shown = func.json_build_array(*map(_shown, found.c), *below)
-        made = select(func.json_agg(shown)).select_from(found).correlate(source).scalar_subquery()
-        return type_coerce(made, _JsonRows(read))
+        read = reader(keys, (*(decoder(column.type) for column in found.c), *(column.type.read for column in below)))
+        made = select(as_json(*found.c, *below)).select_from(found).correlate(source).scalar_subquery()
+        return type_coerce(made, JsonRows(read, Parsed(read)))
 
     def came(self, record: Row, name: str) -> Iterator[Came]:
         """Yield the rows that came along with a record under this name."""
@@ -129,7 +111,7 @@ def wanted_of(listable: Listable[Row], selection: Selection) -> tuple[Wanted, ..
     known = selection.sources.get((listable.name, "along"))
     if known is None:
         known = selection.sources[listable.name, "along"] = tuple(_wanted(listable, selection.along))
-    return cast_to("tuple[Wanted, ...]", known)
+    return cast("tuple[Wanted, ...]", known)
 
 
 def _wanted(listable: Listable[Row], along: Iterable[Along]) -> Iterator[Wanted]:
@@ -171,48 +153,3 @@ def _place(listable: Listable[Row], statement: AnySelect, link: str | None) -> A
 
 def _name(number: int) -> str:
     return f"along_{number}"
-
-
-class _JsonRows(Decoded, UserDefinedType[Any]):  # Any: rows of a kind of its own
-    """Rows in the JSON of one column; `read` makes them of its lists."""
-
-    cache_ok = False
-
-    def __init__(self, read: Decode) -> None:
-        self.read = read
-        self.decode = _Parsed(read)  # type: ignore[assignment]  # of each instance its own
-
-
-@dataclass(frozen=True, slots=True)
-class _Parsed:
-    """Reads JSON; equal to what reads the same rows, so that statements have their readers in common."""
-
-    read: Decode
-
-    def __call__(self, text: str) -> object:
-        """The rows."""
-        return self.read(orjson.loads(text))
-
-
-def _shown(column: AnyColumn) -> AnyColumn:
-    """The column as JSON holds it without loss: an amount as text, a moment as that of UTC."""
-    kind = plain_type(column.type)
-    if isinstance(kind, DateTime):
-        return func.timezone(literal_column("'UTC'"), column)
-    return cast(column, Text) if isinstance(kind, Numeric) and not isinstance(kind, Float) else column
-
-
-def _decoder(kind: AnyType) -> Decode | None:
-    """Finds what makes of a value in JSON what a row has; None where it is that."""
-    if isinstance(kind, Decoded):
-        return kind.decode
-    plain = plain_type(kind)
-    if isinstance(plain, DateTime):
-        return _moment
-    if isinstance(plain, Date):
-        return date.fromisoformat
-    return float if isinstance(plain, Float) else None
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)

@@ -14,6 +14,7 @@ from storage import rows as r
 from storage.base import Record
 from storage.columns import SORT, columns_of, is_copy
 from storage.expressions import AnyColumn, AnyEntity, AnySelect
+from storage.queries.row_size_limit import is_long
 from storage.statements import INSIDE
 from storage.tables import TAGGED
 
@@ -33,7 +34,10 @@ _CREATED = Key("created_at", descending=True)
 ID = Key("id", descending=False)
 
 
-_Selected = tuple[frozenset[str], frozenset[tuple[str, frozenset[str]]]]
+_Links = frozenset[tuple[str, frozenset[str]]]
+"""Links with the keys of the columns that are wanted of their rows."""
+
+_Selected = tuple[frozenset[str], _Links]
 """The keys of columns, and links with the keys of theirs."""
 
 _Join = tuple[AnyEntity, ColumnElement[bool], bool]
@@ -66,6 +70,10 @@ class Listable(Generic[RowT]):
     """The columns that are wanted of it; everything unless given."""
     called: str | None = None
     """The clients' name for such a record, where that is not the name of its table's class."""
+    is_shared: bool = False
+    """Whether the rows of a page link to few of these, each of them often, as deals to their owners (decision 970)."""
+    shared: _Links = frozenset()
+    """The links that are selected of it whose rows a long page has in common."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Listable) and (self.name, self.selected) == (other.name, other.selected)
@@ -110,8 +118,14 @@ class Listable(Generic[RowT]):
             return known
         of_cursors = (key.name for key in self.orders[field]) if selection.has_cursors else ()
         wanted = selection.columns.union(("id",), of_cursors)
-        made = selection.sources[self.name, field] = replace(self, selected=(wanted, selection.links))
+        shared = frozenset(link for link in selection.links if self._has_in_common(*link))
+        made = selection.sources[self.name, field] = replace(self, selected=(wanted, selection.links), shared=shared)
         return made
+
+    def _has_in_common(self, link: str, wanted: frozenset[str]) -> bool:
+        """Whether rows have the linked one in common: not with a long column, which is looked at by the byte."""
+        target = self.links[link][1]
+        return target.is_shared and not any(is_long(column) for column in target.columns if column.key in wanted)
 
     def read_by(self, groups: frozenset[str]) -> "Listable[RowT]":
         """The same source without the rows that need another group than these."""

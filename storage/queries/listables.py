@@ -27,12 +27,14 @@ from storage.queries.listable import (
     shown_columns,
 )
 
-PEOPLE: Listable[r.PersonRow] = in_order_of("name", "people", t.Person, key="folded_name", called="Member")
+PEOPLE: Listable[r.PersonRow] = replace(
+    in_order_of("name", "people", t.Person, key="folded_name", called="Member"), is_shared=True
+)
 """Members, those who left included: the owners that a record's `owner_id` names."""
 ACCOUNTS: Listable[r.AccountRow] = record_listable(t.Account, owner=PEOPLE)
 CONTACTS: Listable[r.ContactRow] = record_listable(t.Contact, account=ACCOUNTS, owner=PEOPLE)
 COMPETITORS: Listable[r.CompetitorRow] = in_order_of("name", "competitors", t.Competitor, key="folded_name")
-STAGES: Listable[r.PipelineStageRow] = in_order_of("position", "stages", t.PipelineStage)
+STAGES: Listable[r.PipelineStageRow] = replace(in_order_of("position", "stages", t.PipelineStage), is_shared=True)
 DEALS: Listable[r.DealRow] = record_listable(t.Deal, account=ACCOUNTS, stage=STAGES, champion=CONTACTS, owner=PEOPLE)
 
 
@@ -302,7 +304,7 @@ MAILBOXES_OF_CAMPAIGNS: Listable[r.MailboxRow] = Listable(
 )
 
 _FOLDER: Listable[r.FolderRow] = in_order_of("name", "parent_folders", t.Folder)
-FOLDERS = replace(_FOLDER, name="folders", links={"parent": ("parent_id", _FOLDER)})
+FOLDERS = replace(_FOLDER, name="folders", links={"parent": ("parent_id", _FOLDER)}, is_shared=True)
 FILES: Listable[r.FileRow] = replace(record_listable(t.File, folder=FOLDERS), needs=col(t.File.needs))
 FILES_OF_RECORDS: Listable[r.FileRow] = Listable(  # without those in the trash
     "files_of_records",

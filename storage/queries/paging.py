@@ -42,6 +42,7 @@ from storage.queries.filtering import (
 )
 from storage.queries.listable import Key, Listable
 from storage.queries.row_size_limit import check_size_limit, with_size_limit, with_size_limit_window
+from storage.queries.shared_rows import has_shared_rows, with_shared_rows, without_shared_rows
 from storage.rows import Row
 from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession
@@ -88,6 +89,8 @@ async def page(
     # Which plan is good depends on the values of a condition; without one the order's index is, whatever comes.
     in_order = unseen_along(bound, listable.orders[order.field][0].name)
     condition = bound if in_order is None else in_order
+    has_shared = has_shared_rows(listable, session.dialect, window.size)
+    flags = (parent, bool(window.offset), is_bounded, in_order is not None, has_shared)
     at = None if window.cursor is None else decode(window, listable, order)
     if at is not None:
         values |= {f"c{index}": value for index, value in enumerate(at)}
@@ -95,18 +98,7 @@ async def page(
     for phase in _phases(listable, order, at, reverse=window.backward):
         missing = window.size + 1 - len(found)
         if missing > 0:
-            shape = _PageStatement(
-                listable,
-                condition,
-                order,
-                phase,
-                window.backward,
-                missing,
-                parent,
-                bool(window.offset),
-                is_bounded,
-                in_order is not None,
-            )
+            shape = _PageStatement(listable, condition, order, phase, window.backward, missing, *flags)
             found += check_size_limit(await session.fetch(shape.key, shape.build, **values))
     return windowed(found, window)
 
@@ -126,15 +118,20 @@ class _PageStatement:
     is_bounded: bool
     is_in_order: bool
     """Whether the order's index is the way to the page: there is no condition, or one on the order's own column."""
+    has_shared: bool
 
     @property
     def key(self) -> Hashable:
         order = (self.order.field, self.order.direction)
-        flags = (self.phase, self.backward, self.limit, self.has_offset, self.is_bounded)
+        flags = (self.phase, self.backward, self.limit, self.has_offset, self.is_bounded, self.has_shared)
         return ("page", self.listable, self.condition, order, flags, _named(self.parent))
 
     def build(self) -> AnySelect:
-        listable = self.listable
+        if self.has_shared:
+            return with_shared_rows(self._page(without_shared_rows(self.listable)), self.listable)
+        return self._page(self.listable)
+
+    def _page(self, listable: Listable[Row]) -> AnySelect:
         # In other orders whatever has the tags is read and sorted, and the joins would be dearer than a list of it.
         along = AlongTags(listable, self.condition if self.order.field == CREATED else ALWAYS)
         statement = listable.select(ORG_PARAM)

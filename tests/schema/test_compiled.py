@@ -244,6 +244,12 @@ async def arguments(bench: Bench) -> dict[tuple[str, str], Sequence[Mapping[str,
     return pool
 
 
+@pytest.fixture(autouse=True)
+def _shared_in_short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of any length have rows in common where they can (decision 970); on SQLite all links are joined."""
+    monkeypatch.setattr("storage.queries.shared_rows.SHARED_FROM", 1)
+
+
 @pytest.fixture
 def full_rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
     """While it says `on`, resolvers fetch whole rows, whatever is selected."""
