@@ -10,16 +10,17 @@ from unicodedata import category
 
 from pydantic import Field, StrictBool, StrictInt
 
-from contract.errors import Expired, InvalidState, NotFound, Unavailable
+from contract.errors import Expired, InvalidState, NotFound
 from contract.limits import FILE_LINK_SECONDS, FILE_LINK_SECONDS_LEAST, FILE_LINK_SECONDS_MAX
 from contract.scopes import ScopeGroup
 from identity.file_links import read_signed, signed_path
-from providers.artifacts import ArtifactMissing, Artifacts, Pieces
+from providers.artifacts import Pieces
 from providers.content_types import SHOWN
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import ExactInput
 from resolvers.shared.lists import may_read
+from resolvers.shared.stored_files import StoredFile
 from storage.base import as_uuid, now
 from storage.tables import File
 
@@ -40,26 +41,15 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """A file whose bytes may be read."""
+class Content(StoredFile):
+    """Holds what is told of a file of a record."""
 
-    file_name: str
-    content_type: str
-    size: int
-    sha256: str
     may_be_shown: bool
-    _storage_name: str
-    _store: Artifacts
     _rest: Callable[[float], Awaitable[None]]
 
     async def read(self, start: int, length: int) -> Pieces:
-        """The bytes from there on, which the caller closes. Raises NotFound, or Unavailable."""
-        try:
-            return _Considerate(await self._store.open(self._storage_name, start, length), self._rest)
-        except ArtifactMissing:
-            raise NotFound() from None
-        except OSError as error:
-            raise Unavailable() from error
+        """The bytes from there on, with way made for others. Raises as the base class does."""
+        return _Considerate(await StoredFile.read(self, start, length), self._rest)
 
 
 class _Considerate:
@@ -129,9 +119,15 @@ async def _file(ctx: Context, org_id: str, file_id: str) -> File | None:
 
 
 def _content(ctx: Context, file: File) -> Content:
-    may_be_shown = file.content_type in SHOWN
-    store = ctx.services.artifacts
     # Without what controls a terminal, or turns the order of the letters around it.
     name = "".join(c for c in file.name if category(c) not in ("Cc", "Cf"))
-    rest = partial(ctx.services.lanes.make_way, file.org_id)
-    return Content(name, file.content_type, file.bytes, file.sha256, may_be_shown, file.storage_name, store, rest)
+    return Content(
+        name,
+        file.content_type,
+        file.bytes,
+        file.sha256,
+        file.storage_name,
+        ctx.services.artifacts,
+        may_be_shown=file.content_type in SHOWN,
+        _rest=partial(ctx.services.lanes.make_way, file.org_id),
+    )
