@@ -12,7 +12,7 @@ import pytest
 from contract.errors import Unavailable
 from resolvers.shared.leases import Lease, Leases
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = pytest.mark.asyncio(loop_scope="function")  # where nobody else has a task
 
 
 class Table:

@@ -18,7 +18,7 @@ from transport.credential_watch import CredentialWatch
 from transport.event_stream import CLOSED, PING, EventStream
 from transport.streams import Streams
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = pytest.mark.asyncio(loop_scope="function")  # where nobody else has a task
 
 ORGANIZATION = Organization("1", "org_one", "One")
 CALLER = Principal("ada", CredentialKind.SESSION, frozenset({"accounts:read"}), ORGANIZATION, (ORGANIZATION,))
