@@ -39,7 +39,13 @@ GUARDED = [o for o in OPERATIONS if o.rule is not None]
 SCOPED = [o for o in GUARDED if o.rule is not None and o.rule.group is not None]
 UNKNOWN = "01890a5d-ac96-774b-bcce-b302099a8057"
 BAD_BODY = b'{"name": 7'
-SAID = {"text": "Other", "title": "Other", "decision": "reject", "arguments_sha256": "a" * 64}
+SAID = {
+    "to": ["admin@two.example"],
+    "text": "Other",
+    "title": "Other",
+    "decision": "reject",
+    "arguments_sha256": "a" * 64,
+}
 """Good values of bodies that take nothing else."""
 
 
