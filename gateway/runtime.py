@@ -134,6 +134,8 @@ class Runtime:
         self.database = database_of(settings)
         self.database.timed = self._timed()
         self.database.replicas = replicas_of(settings, (count_read, count_read_fallback))
+        for one in self.database.replicas.all if self.database.replicas else ():
+            one.database.timed = self.database.timed
         self.issuer = embedded_issuer(settings)
         self.keys = self._remote_keys()
         secret = pepper(settings.data_dir)

@@ -36,7 +36,7 @@ async def _forget_events(database: Database, org_id: str, before: datetime) -> b
         last = await retention.old_events(session, before)
     if last is not None:
         async with database.writing(org_id) as session:
-            await retention.forget_events(session, last.sequence, last.occurred_at)
+            await retention.forget_events(session, *last)
     return last is not None
 
 

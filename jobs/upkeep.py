@@ -83,7 +83,7 @@ class Upkeep:
             async with self._database.directory() as session:
                 self._waiting = list(await all_ids(session))
         if self._waiting:
-            org_id = self._waiting[-1]
+            org_id = self._waiting.pop()  # what goes wrong with one's is nobody else's trouble (decision 993)
             more = [
                 await prune(self._database, org_id),
                 await analytics_upkeep.prune(self._database, org_id, timedelta(days=self._kept.questions)),
@@ -94,9 +94,11 @@ class Upkeep:
                 await exports_upkeep.prune(self._database, org_id),
                 await retention.prune(self._database, org_id, self._kept),
             ]
-            if not any(more):
+            if any(more):
+                self._waiting.insert(0, org_id)  # behind the others
+            else:
                 await watches_upkeep.mend(self._database, org_id)
-                await roll_ups.tidy(self._database, self._waiting.pop())
+                await roll_ups.tidy(self._database, org_id)
 
 
 async def forget_keys(database: Database) -> bool:

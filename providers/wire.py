@@ -5,6 +5,7 @@ a client, is a change of this module (decision 875).
 """
 
 import ssl
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING
 from urllib.request import getproxies
 
@@ -98,4 +99,6 @@ else:
         def __init__(self, *, trust_env: bool = True, **options: object) -> None:
             if not (trust_env and getproxies()):  # a client with a transport of its own would not look for proxies
                 options.setdefault("transport", LateTransport(options.pop("verify", True), trust_env=trust_env))
+            # Cookies that come with one account's answers would go with the calls for another.
+            options.setdefault("cookies", CookieJar(DefaultCookiePolicy(allowed_domains=[])))
             super().__init__(**options, trust_env=trust_env, event_hooks={"request": [_carry]})

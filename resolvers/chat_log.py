@@ -6,7 +6,7 @@ from time import monotonic
 from typing import TypeVar
 
 from contract.chat import ChatEventType, ChatRunStatus
-from contract.errors import Unavailable
+from contract.errors import TimedOut, Unavailable
 from resolvers.shared.context import Services
 from resolvers.shared.leases import Lease
 from resolvers.shared.unbroken import unbroken
@@ -58,7 +58,7 @@ class RunLog:
         while True:
             try:
                 return await call()
-            except Unavailable:
+            except (Unavailable, TimedOut):
                 if monotonic() >= until:
                     raise
                 await asyncio.sleep(_AGAIN_SECONDS)
@@ -157,7 +157,7 @@ class RunLog:
                 if is_doubtful and number and (await self.read()).last_sequence == self.run.last_sequence + number:
                     return
                 raise RunLost
-            except Unavailable:
+            except (Unavailable, TimedOut):
                 is_doubtful = True
                 if monotonic() >= self.lease.until:
                     raise RunLost from None

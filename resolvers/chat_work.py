@@ -23,7 +23,7 @@ from contract.chat import (
     ChatRunStatus,
 )
 from contract.error_origin import origin_of
-from contract.errors import GatewayError, RateLimited, Unauthenticated, Unavailable
+from contract.errors import GatewayError, RateLimited, TimedOut, Unauthenticated, Unavailable
 from contract.scopes import ScopeGroup
 from contract.vocabulary import CredentialKind
 from identity import scope_sets
@@ -196,7 +196,7 @@ class Work:
             try:
                 watched.check()
                 run = await self._log.read()
-            except Unavailable:  # a database that is away ends nothing
+            except (Unavailable, TimedOut):  # a database that is away, or slow, ends nothing
                 seen = 0
                 await asyncio.sleep(_AGAIN_SECONDS)
                 continue

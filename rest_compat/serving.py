@@ -74,7 +74,7 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
             rule.enforce(principal)
         key = _key(operation, headers, problems)
         asked = _read_after(headers, problems) if operation.follows and _ASKED in headers else None
-        ctx = watch.acting(Context(services, principal, request_id, key=key, look=watch.look))
+        ctx = Context(services, principal, request_id, key=key, look=watch.look)
         body, form, ignored = await _parsed(operation, known, receive, headers, problems, ctx)
         call = RestRequest(
             ctx=ctx,

@@ -14,7 +14,7 @@ from itertools import takewhile
 
 from sqlalchemy.engine import make_url
 
-from contract.errors import Unavailable
+from contract.errors import TimedOut, Unavailable
 from storage.database import Database
 from storage.postgres.pg_notify import Listener
 from storage.queries import chat_runs, events, jobs
@@ -62,7 +62,7 @@ class Channel:
                 try:
                     async with self._database.reading(self._organization) as session:
                         return await events.after(session, sequence)
-                except Unavailable:  # the log is where it was when the database is back
+                except (Unavailable, TimedOut):  # the log is where it was when the database is back
                     await asyncio.sleep(PAUSE_SECONDS)
                     continue
             fresh = list(takewhile(lambda event: event.sequence > sequence, reversed(self._recent)))
@@ -122,7 +122,7 @@ class Channel:
             while True:
                 self._woken.clear()
                 self._next_turn()
-                with suppress(Unavailable):
+                with suppress(Unavailable, TimedOut):
                     if self.chat_runs.any:
                         async with self._database.reading(self._organization) as session:
                             await self.chat_runs.look(session)

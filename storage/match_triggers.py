@@ -92,12 +92,15 @@ def _differs(matched: Matched, operator: str) -> str:
 
 
 def _shared(matched: Matched, organization: str, record: str, keys: str) -> str:
-    """Counts that a record has keys, where others have them, too: the second counts the first as well."""
+    """Counts that a record has keys, where others have them, too: the second counts the first as well.
+
+    The look for another one is no EXISTS, which PostgreSQL would join, by a plan for the few rows that there are now.
+    """
     return (
         "INSERT INTO match_groups (org_id, kind, key, sign, size)"
-        f" SELECT {organization}, '{matched.kind}', k.key, substr(k.key, 1, 1), 2 FROM ({keys}) AS k WHERE EXISTS ("
+        f" SELECT {organization}, '{matched.kind}', k.key, substr(k.key, 1, 1), 2 FROM ({keys}) AS k WHERE ("
         f"SELECT 1 FROM match_keys AS m WHERE m.org_id = {organization} AND m.kind = '{matched.kind}'"
-        f" AND m.key = k.key AND m.record_id <> {record})"
+        f" AND m.key = k.key AND m.record_id <> {record} LIMIT 1) IS NOT NULL"
         " ON CONFLICT (org_id, kind, key) DO UPDATE SET size = match_groups.size + 1"
     )
 
@@ -126,12 +129,13 @@ def _postgresql(matched: Matched) -> Iterator[str]:
     kind, function = f"'{matched.kind}'", f"crm_match_{matched.table}()"
     keys = ", ".join(f"CASE WHEN {wanted} THEN {key} END" for key, wanted in matched.keys)
     # The plans are made once (they would be anew for each array otherwise), so this array is not unnested: nobody knows
-    # then how long it is.
+    # then how long it is. They are by index: the first call may find the tables empty, and its connection fill them.
     places = ", ".join(f"(news[{place}])" for place in range(1, len(matched.keys) + 1))
     these = f"SELECT k FROM (VALUES {places}) AS v (k) WHERE k IS NOT NULL"
     shared = _shared(matched, "NEW.org_id", "NEW.id", "SELECT m.key FROM made AS m")
     yield f"""
-CREATE FUNCTION {function} RETURNS trigger LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+CREATE FUNCTION {function} RETURNS trigger LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   news text[] := '{{}}';
   olds text[] := '{{}}';

@@ -268,7 +268,8 @@ class Replicas:
                 return found
             self.count_fallback(found)
             asked += 1
-            if asked == ASKED_MAX or found is Reason.ERROR:  # the statement itself may be what is wrong
+            # An error may be the statement's own; behind a full pool it has waited already.
+            if asked == ASKED_MAX or found in (Reason.ERROR, Reason.BUSY):
                 break
         self.count_read(Place.PRIMARY)
         return None

@@ -398,6 +398,8 @@ class EventRow(RecordRow):
 class EventCounterRow(Row):
     org_id: str
     last: int
+    forgotten: int | None
+    forgotten_at: datetime.datetime | None
 
 class ExternalKeyRow(Row):
     org_id: str

@@ -14,7 +14,7 @@ from itertools import islice, takewhile
 from typing import Final, Protocol
 
 from contract.error_origin import origin_of
-from contract.errors import GatewayError, TooManyStreams, Unavailable
+from contract.errors import GatewayError, TimedOut, TooManyStreams, Unavailable
 from contract.limits import STREAMS_PER_PROCESS
 from identity.authenticate import Identity
 from identity.principal import Principal
@@ -185,7 +185,7 @@ class Streams:
     async def _look_at(self, credential: Credential) -> None:
         try:
             principal = await self.look(*credential)
-        except Unavailable:  # a database that is away refuses nobody
+        except (Unavailable, TimedOut):  # a database that is away, or slow, refuses nobody
             return
         except GatewayError as error:
             refusal = error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from starlette.types import Receive, Scope, Send
 
-from contract.errors import BadRequest, GatewayError, TooManyStreams, Unauthenticated, Unavailable
+from contract.errors import BadRequest, GatewayError, TimedOut, TooManyStreams, Unauthenticated, Unavailable
 from contract.limits import (
     ANONYMOUS_IDLE_SECONDS,
     CONNECTION_INIT_SECONDS,
@@ -176,7 +176,7 @@ class Connection:
         try:
             await watch.begin()
             self._record.principal = watch.principal
-        except Unavailable:
+        except (Unavailable, TimedOut):
             raise Closed(1013, "Try again later") from None
         except GatewayError as error:
             raise Closed(4403, f"Forbidden: {error.message}") from None
@@ -267,7 +267,7 @@ class Connection:
         try:
             async with self._renewing:
                 await watch.renew()
-        except Unavailable:
+        except (Unavailable, TimedOut):
             raise
         except GatewayError as error:
             raise Closed(4403, f"Forbidden: {error.message}") from None

@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -105,7 +106,10 @@ def _of_files(settings: Settings) -> Iterator[Finding]:
 
 
 async def _row_security(runtime: Runtime) -> Finding:
-    bypassed = await runtime.database.bypasses_row_security()
+    bypassed, replicas = await runtime.database.bypasses_row_security(), runtime.database.replicas
+    for one in replicas.all if replicas else ():
+        with suppress(Unavailable):  # which has a finding of its own
+            bypassed = await one.database.bypasses_row_security() or bypassed
     message = "the database role bypasses it" if bypassed else "in force; on SQLite there is none"
     advice = "use an ordinary role: ALTER ROLE … NOSUPERUSER NOBYPASSRLS"
     return Finding("row_security", not bypassed, message, advice)

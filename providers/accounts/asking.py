@@ -18,6 +18,8 @@ class Asker:
         self._access = access
         self._headers = headers or {}
         self._token: str | None = None
+        self._refused: str | None = None
+        """A token that was new and was refused all the same: another one would be, too."""
 
     async def get(self, url: str, told: Told, params: Params | None = None) -> Json:
         """The answer's object. Raises AccountError, Refused among them."""
@@ -33,8 +35,13 @@ class Asker:
         try:
             return await ask(token)
         except Refused as error:
-            if error.status != 401:
+            if error.status != 401 or token == self._refused:
                 raise
         self._token = await self._access(token)
         told.calls += 1
-        return await ask(self._token)
+        try:
+            return await ask(self._token)
+        except Refused as error:
+            if error.status == 401:
+                self._refused = self._token
+            raise

@@ -116,7 +116,10 @@ class AccountApi:
             found, onward = await self._call("GET", url, headers, self._file)
             if onward is None:
                 return found
-            url, headers = urljoin(url, onward), {"Accept": "*/*"}
+            try:
+                url, headers = urljoin(url, onward), {"Accept": "*/*"}
+            except ValueError:
+                break
             if not leads_on(url):
                 break
         words = f"{self.name}'s file lies in another place, which is not asked."
@@ -150,6 +153,9 @@ class AccountApi:
                 raise Broken(_CODE.PROVIDER_ANSWER, f"{self.name}'s answer breaks off; it is asked again.") from None
             except (TimeoutError, wire.HTTPError, OSError):
                 raise away from None
+            except wire.InvalidURL:
+                words = f"{self.name} names an address that is none."
+                raise Refused(_CODE.PROVIDER_ANSWER, words, 302, frozenset()) from None
             return read(response, text)
 
     @contextmanager

@@ -41,7 +41,7 @@ _WITHOUT = " -"
 """The end of a mark of a recording whose transcript could not be had."""
 _HEAD = "WEBVTT"
 _TIMES = re.compile(r"^\d[\d:.]* --> \d")
-_TAG = re.compile(r"<[^>]{0,200}>")
+_TAG = re.compile(r"<[^<>]{0,200}>")
 
 
 @dataclass(slots=True)

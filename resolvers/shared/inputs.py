@@ -134,11 +134,19 @@ def _plain(value: object, depth: int) -> object:
         return [_plain(part, depth - 1) for part in value]
     if isinstance(value, str):
         return storable(value)
-    if isinstance(value, Decimal | float) and not math.isfinite(value):
+    if isinstance(value, int | Decimal | float) and not _is_finite(value):
         raise ValueError("must have finite numbers only")
     if isinstance(value, Decimal) or (isinstance(value, int) and not isinstance(value, bool)):
         return orjson.Fragment(str(value))
     return value
+
+
+def _is_finite(number: float | Decimal) -> bool:
+    """Says whether readers of JSON, which take numbers for doubles, find a finite one."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # a whole number beyond every double
+        return False
 
 
 def shown(text: str) -> str:
@@ -155,7 +163,7 @@ def _amount(value: object) -> Decimal:
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
         raise ValueError("must be a finite number")
-    if abs(number) < MONEY_BELOW:  # of more digits than Decimal rounds there is no need to know the last
+    if -MONEY_BELOW < number < MONEY_BELOW:  # of more digits than Decimal rounds there is no need to know the last
         number = round(number, MONEY_DECIMALS)  # half to even, and the range is judged after that (decision 207)
     if number < 0:
         raise ValueError("must not be negative")

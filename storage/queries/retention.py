@@ -11,7 +11,6 @@ from sqlmodel import col
 from contract.outreach_vocabulary import CampaignStatus, EnrollmentStatus
 from storage.base import first_id_at
 from storage.expressions import AnyColumn, AnyEntity
-from storage.new_rows import AnyRow
 from storage.tables import Campaign, Enrollment, Event, EventCounter, HealthSnapshot, StageChange, Webhook
 from storage.tenancy.sessions import TenantSession
 
@@ -26,8 +25,8 @@ async def forgotten(session: TenantSession) -> EventCounter | None:
     return await session.find(EventCounter)
 
 
-async def old_events(session: TenantSession, moment: datetime) -> AnyRow:
-    """The last event of a batch from the log's beginning that are older; None for no batch.
+async def old_events(session: TenantSession, moment: datetime) -> tuple[int, datetime] | None:
+    """The last number of a batch from the log's beginning that are older, and when the newest was; None for no batch.
 
     What an active webhook has still to tell stays, however old it is.
     """
@@ -36,7 +35,8 @@ async def old_events(session: TenantSession, moment: datetime) -> AnyRow:
     told = or_(first.is_(None), col(Event.sequence) <= first)
     statement = select(col(Event.sequence), col(Event.occurred_at)).where(col(Event.org_id) == session.org_id, told)
     rows = await session.rows(statement.order_by(col(Event.sequence)).limit(_BATCH))
-    return next(reversed(list(takewhile(lambda row: row.occurred_at < moment, rows))), None)
+    old = list(takewhile(lambda row: row.occurred_at < moment, rows))
+    return (old[-1].sequence, max(row.occurred_at for row in old)) if old else None
 
 
 async def forget_events(session: TenantSession, last: int, moment: datetime) -> None:

@@ -20,7 +20,8 @@ class MatchKey(Tenant, table=True):
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         CheckConstraint(_KIND, name="kind"),
-        Index(None, "org_id", "kind", "record_id"),
+        # The kind comes last, so that by no statistics at all a key is looked for by the primary key.
+        Index(None, "org_id", "record_id", "kind"),
     )
 
     kind: str = Field(sa_type=PlainText, primary_key=True)

@@ -107,7 +107,7 @@ def test_the_worker_answers_on_a_port_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("impatient")
 async def test_the_pool_says_who_waits_and_in_vain(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    connections = Connections(database._open, 1)
+    connections = Connections(database.open, 1)
     taken = await connections.take()
     waiting = [asyncio.create_task(connections.take()) for _ in range(2)]
     await asyncio.sleep(0)

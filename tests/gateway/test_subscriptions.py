@@ -254,6 +254,8 @@ async def _operations(socket: Socket) -> None:
     heard = [await socket.hear() for _ in range(STREAMS_PER_CONNECTION + 1)]
     mine = [message for message in heard if message["id"] == "mutation"]
     created = {"dealCreate": {"deal": {"name": "Over it"}}}
+    position = mine[0]["payload"]["extensions"].pop("position")
+    assert int(position) > 0
     assert mine == [
         {"id": "mutation", "type": "next", "payload": {"data": created, "extensions": cost(6, 6)}},
         {"id": "mutation", "type": "complete"},

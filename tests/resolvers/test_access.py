@@ -45,7 +45,7 @@ HELPERS |= {"integrations.visible_of", "integrations.own_to_change", "integratio
 HELPERS |= {"integrations.run_under_way", "integration_items.item_of", "integration_feeds.check_room"}
 HELPERS |= {"writing.created_at_once", "writing.create_record", "writing.change_record", "writing.delete_record"}
 HELPERS |= {"files.add_file", "receiving.announce", "receiving.give_up", "receiving.receive_file", "uploads.completed"}
-HELPERS |= {"mails.checked_addresses", "report_schedules.scheduled"}
+HELPERS |= {"mails.checked_addresses", "positions.note_position", "report_schedules.scheduled"}
 HELPERS |= {"merging.record_of", "upsert_records.written", "upserts.attempted", "upserts.upsert"}
 """What operations are made of: no surface calls these, so they have no rule of their own."""
 PUBLIC = {"media.public_file", "file_contents.signed_file"}

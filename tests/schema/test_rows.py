@@ -205,6 +205,7 @@ class Caller:
     request_id: str = "request"
     selections: Any = None
     key: Any = None
+    position: int | None = None
     services: Any = field(default_factory=lambda: SimpleNamespace(deadlines=Deadlines(), settling=Settling()))
 
     def reads(self, _points: int) -> AbstractAsyncContextManager[None]:
