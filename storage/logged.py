@@ -2,7 +2,8 @@
 
 A replica that has an organization's log up to a number has every change of these tables up to it. Where a change
 brings no event, a replica could be behind and nobody would know, so such a table stays with the primary.
-`tests/isolation/test_logged.py` decides: it makes every mutation and looks for the events (decision 997).
+`tests/isolation/test_logged.py` decides: it makes every mutation and looks for the events (decision 997). What is only
+forgotten after its time brings none: a replica shows it for a moment longer.
 """
 
 from typing import Final

@@ -202,12 +202,17 @@ def spoken(vtt: str) -> str:
 
     What stands before a cue's times is its name, and a block without times is a note, whatever it says.
     """
-    lines = []
+    lines: list[str] = []
+    left = TRANSCRIPT_KEPT
     for block in re.split(r"\n[ \t]*\n", vtt.replace("\r\n", "\n").replace("\r", "\n")):
         cue = block.strip("\n").split("\n")
         times = next((place for place, line in enumerate(cue[:2]) if _TIMES.match(line)), None)
         if times is not None:
-            lines += [text for line in cue[times + 1 :] if (text := _TAG.sub("", line).strip())]
+            said = [text for line in cue[times + 1 :] if (text := _TAG.sub("", line).strip())]
+            lines += said
+            left -= sum(map(len, said))
+        if left < 0:
+            break
     return text_of("\n".join(lines)[:TRANSCRIPT_KEPT], TRANSCRIPT_KEPT) or ""
 
 

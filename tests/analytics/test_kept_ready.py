@@ -45,6 +45,7 @@ UPSERT = f"""mutation($r: [DealUpsertInput!]!, $p: BulkPolicy!) {{
 STAGE = f"mutation($i: PipelineStageInput!) {{ pipelineStageCreate(input: $i) {{ stage {{ id }} {ERRORS} }} }}"
 RETYPE = f"""mutation($id: ID!, $t: StageType!, $p: Int) {{
   pipelineStageUpdate(id: $id, input: {{type: $t, probability: $p}}) {{ stage {{ id }} {ERRORS} }} }}"""
+DROP = "mutation($id: ID!) { pipelineStageDelete(id: $id) { deletedId } }"
 LOG = f"mutation($i: MeetingLogInput!) {{ meetingLog(input: $i) {{ meeting {{ id }} {ERRORS} }} }}"
 MOVE = f"""mutation($id: ID!, $i: MeetingUpdateInput!) {{
   meetingUpdate(id: $id, input: $i) {{ meeting {{ id }} {ERRORS} }} }}"""
@@ -56,7 +57,7 @@ BY_STAGE = """{ dealAggregate(groupBy: [STAGE, STATUS], first: 500) {
 MEETINGS = "{ meetings(first: 500) { nodes { ownerId durationMinutes } } }"
 BY_OWNER = "{ meetingAggregate(groupBy: [OWNER], first: 500) { groups { key { ownerId } count totalMinutes } } }"
 
-AMOUNTS = st.none() | st.sampled_from(["0", "0.0001", "12345.6789", "999999999999999.9999"])
+AMOUNTS = st.none() | st.sampled_from(["0", "0.0001", "12345.6789", "999999999999.9999"])
 DAYS = st.none() | st.sampled_from(["0001-01-01", "2026-02-28", "2026-11-30", "9999-12-31"])
 MOMENTS = st.none() | st.sampled_from(["2026-11-22T12:30:00Z", "2026-12-31T23:59:59.999999Z", "1969-12-31T00:00:00Z"])
 TYPES = st.sampled_from(["OPEN", "WON", "LOST"])
@@ -114,8 +115,7 @@ class Figures(RuleBasedStateMachine):
 
     @rule(stage=consumes(stages))
     def delete_stage(self, stage: str) -> None:
-        answer = self.rest("DELETE", f"/pipeline-stages/{stage}", role="admin")
-        assert answer.status_code in (200, 204), answer.text
+        self.run(self.one.ask(DROP, self.one.headers("admin"), id=stage))
 
     @rule(target=deals, door=DOORS, worth=WORTH, stage=st.none() | stages, role=ROLES)
     def make_deal(self, door: str, worth: dict[str, Any], stage: str | None, role: str) -> str:
@@ -290,7 +290,7 @@ def run(machine: type[Figures], examples: int, steps: int) -> None:
 
 
 def test_a_few_writers(machine: type[Figures]) -> None:
-    run(machine, 3, 12)
+    run(machine, 2, 12)
 
 
 @pytest.mark.long

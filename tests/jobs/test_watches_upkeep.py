@@ -18,6 +18,7 @@ from resolvers.report_inputs import ReportCreate
 from resolvers.reports import create_report
 from resolvers.tasks import TaskCreate, create_task
 from storage.base import now
+from storage.database import Database
 from storage.queries.organization_rows import DERIVED
 from storage.tables import (
     Activity,
@@ -137,3 +138,21 @@ async def test_jobs_that_were_put_back_are_done(world: World) -> None:
 async def test_every_watch_of_a_moment_is_among_them() -> None:
     known = {str(table.__tablename__) for table, _ in NEXT}
     assert known == {name for name in DERIVED if name.endswith("_watches")} - {str(WebhookWatch.__tablename__)}
+
+
+async def test_what_cannot_be_forgotten_of_one_organization_holds_up_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 993."""
+    seen = []
+
+    async def failing(_: Database, org_id: str) -> bool:
+        seen.append(org_id)
+        raise RuntimeError("of this organization alone")
+
+    monkeypatch.setattr("jobs.upkeep.prune", failing)
+    upkeep = Upkeep(world.database)
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            await upkeep.turn()
+    assert len(set(seen)) == 2

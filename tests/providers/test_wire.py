@@ -62,3 +62,17 @@ async def test_a_proxy_of_the_environment_is_still_gone_through(
             await client.get("http://example.com/")
     assert met == ["proxy.example.com"]
     assert made == []
+
+
+async def test_cookies_of_an_answer_are_kept_by_no_client() -> None:
+    """They would go with the calls for another organization's account."""
+    seen: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers.get("cookie"))
+        return httpx.Response(200, headers={"Set-Cookie": "session=secret; Path=/"})
+
+    async with wire.AsyncClient(transport=httpx.MockTransport(answer)) as client:
+        for _ in range(2):
+            await client.get("https://files.example/one")
+    assert seen == [None, None]

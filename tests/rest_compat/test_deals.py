@@ -201,6 +201,8 @@ REFUSED: list[tuple[str, list[tuple[Any, ...]]]] = [
     ('{"name": "D", "value": 1e15}', [("value", "value_error")]),
     ('{"name": "D", "value": 1e999}', [("value", "value_error")]),
     ('{"name": "D", "value": 1e99999999999999999999}', [("value", "value_error")]),
+    ('{"name": "D", "value": 1e9999999}', [("value", "value_error")]),
+    ('{"name": "D", "value": -1e9999999}', [("value", "value_error")]),
     ('{"name": "D", "value": 1e-99999999999999999999}', [("value", "value_error")]),
     ('{"name": "D", "value": ' + "9" * 5000 + "}", [("value", "value_error")]),
     ('{"name": "D", "currency": "XXZ"}', [("currency", "value_error")]),

@@ -145,6 +145,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], str]] = [
     ('{"name": "N", "source": null}', ("source",), "enum"),
     ('{"name": "N", "capture_payload": "x"}', ("capture_payload",), "value_error"),
     ('{"name": "N", "capture_payload": {"x": 1e99999999999999999999}}', ("capture_payload",), "value_error"),
+    ('{"name": "N", "capture_payload": {"x": 1' + "0" * 400 + "}}", ("capture_payload",), "value_error"),
     ('{"name": "N", "capture_payload": {"x": "\\ud800"}}', ("capture_payload",), "value_error"),
     (f'{{"name": "N", "capture_payload": {{"x": "{"y" * 262_144}"}}}}', ("capture_payload",), "value_error"),
 ]

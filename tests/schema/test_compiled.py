@@ -142,6 +142,15 @@ class Bench:
         return body["data"]
 
 
+def wordless(body: dict[str, Any]) -> dict[str, Any]:
+    """The body without what is said of bad variables, which is ours and not the library's (decision 986)."""
+    for error in body.get("errors", ()):
+        if error["extensions"]["code"] == "BAD_USER_INPUT":
+            error["extensions"].pop("field", None)
+            del error["message"]
+    return body
+
+
 def encode(body: Any) -> bytes:
     """The body as the endpoint writes it, or why it cannot."""
     try:
@@ -351,6 +360,7 @@ async def test_random_documents(
             full_rows["on"] = bench.corruption is None and "errors" not in actual
             expected = await bench.library(request, caller)
             full_rows["on"] = False
+            actual, expected = wordless(actual), wordless(expected)
             if encode(actual) != encode(expected):
                 totals["raced"] += 1
             if encode(actual) != encode(expected) and settled(actual) != settled(expected):

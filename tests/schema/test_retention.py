@@ -89,6 +89,14 @@ async def test_a_cursor_older_than_the_log_is_refused_and_never_an_empty_page(on
     assert [node["data"]["n"] for node in (await one.ask(CHANGES, since=since))["nodes"]] == [4, 5]
 
 
+async def test_the_newest_that_is_gone_counts_and_not_the_last(one: Tenant) -> None:
+    """The log is in the order of the commits, which moments need not be in."""
+    await _log(one, [60, 90])
+    await _prune(one, Retention(events=30))
+    error = await one.error(CHANGES, since=(now() - 61 * DAY).isoformat())
+    assert error["extensions"]["code"] == "CURSOR_EXPIRED", error
+
+
 async def test_what_a_webhook_has_still_to_tell_stays(one: Tenant) -> None:
     await _log(one, [90, 90, 90])
     hook = Webhook(url="https://1.1.1.1/", secret="x", created_by="a", cursor=1)
