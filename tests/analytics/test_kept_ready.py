@@ -277,12 +277,13 @@ def machine_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     server.drop("kept_ready")
 
 
-def run(machine: type[Figures], examples: int, steps: int) -> None:
+def run(machine: type[Figures], examples: int, steps: int, *, is_random: bool) -> None:
     how = settings(
         max_examples=examples,
         stateful_step_count=steps,
         deadline=None,
         database=None,
+        derandomize=not is_random,
         phases=[Phase.generate],  # the first that fails is told as it is: a smaller one takes minutes to be found
         suppress_health_check=list(HealthCheck),
     )
@@ -290,9 +291,9 @@ def run(machine: type[Figures], examples: int, steps: int) -> None:
 
 
 def test_a_few_writers(machine: type[Figures]) -> None:
-    run(machine, 2, 12)
+    run(machine, 2, 12, is_random=False)
 
 
 @pytest.mark.long
 def test_many_writers(machine: type[Figures]) -> None:
-    run(machine, 300, 40)
+    run(machine, 300, 40, is_random=True)
