@@ -280,7 +280,7 @@ _CHANGE = "mutation($id: ID!, $i: ContactUpdateInput!) { contactUpdate(id: $id, 
 
 
 def keys(bench: Bench) -> None:
-    """What match keys cost single writes: beside the same with their triggers taken out, in turns."""
+    """Measures what match keys cost single writes: beside the same with their triggers taken out, in turns."""
     number, rounds = bench.of(400, 10), bench.of(9, 1)
 
     def made() -> list[str]:

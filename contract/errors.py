@@ -263,7 +263,7 @@ class Expired(GatewayError):
 
 
 class CursorExpired(GatewayError):
-    """What would come next in the change log is not kept any more (decision 1005)."""
+    """The change log does not have what comes next any more (decision 1005)."""
 
     status = 410
     code = "CURSOR_EXPIRED"

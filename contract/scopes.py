@@ -85,7 +85,7 @@ class ScopeGroup(Enum):
 
     @property
     def text(self) -> str:
-        """What the group is for, and its scopes, for descriptions."""
+        """Says what the group is for, and its scopes, for descriptions."""
         return f"{_GROUP_TEXTS[self.name]} Any of: {', '.join(sorted(self.value))}."
 
     @property

@@ -18,6 +18,12 @@ class SlackTier(StrEnum):
     INTERNAL = "internal"
 
 
+def _elsewhere(name: str, port: int) -> str | None:
+    """Declares where a provider lies in tests."""
+    words = f"Where {name}'s interfaces lie instead, by https or on this machine; for tests."
+    return Field(default=None, description=words, examples=[f"http://127.0.0.1:{port}"])
+
+
 class AccountSettings(BaseSettings):
     """The operator's clients at the providers."""
 
@@ -29,11 +35,7 @@ class AccountSettings(BaseSettings):
     google_client_secret: SecretStr = Field(
         default=SecretStr(""), description="The secret of that client.", examples=["the-secret-of-the-client"]
     )
-    google_base_url: str | None = Field(
-        default=None,
-        description="Where Google's interfaces lie instead, by https or on this machine; for tests.",
-        examples=["http://127.0.0.1:9000"],
-    )
+    google_base_url: str | None = _elsewhere("Google", 9000)
     microsoft_client_id: str = Field(
         default="",
         description="The application by which members connect Microsoft accounts.",
@@ -51,11 +53,7 @@ class AccountSettings(BaseSettings):
         "`consumers` personal ones, or the tenant of one organization, by its identifier or domain.",
         examples=["organizations"],
     )
-    microsoft_base_url: str | None = Field(
-        default=None,
-        description="Where Microsoft's interfaces lie instead, by https or on this machine; for tests.",
-        examples=["http://127.0.0.1:9000"],
-    )
+    microsoft_base_url: str | None = _elsewhere("Microsoft", 9000)
     slack_client_id: str = Field(
         default="",
         description="The Slack app by which administrators connect their workspace.",
@@ -75,11 +73,7 @@ class AccountSettings(BaseSettings):
         description="How often Slack lets the app look into channels: once a minute, or as an app of the workspace's "
         "own or of Slack's marketplace (`internal`).",
     )
-    slack_base_url: str | None = Field(
-        default=None,
-        description="Where Slack's interfaces lie instead, by https or on this machine; for tests.",
-        examples=["http://127.0.0.1:9001"],
-    )
+    slack_base_url: str | None = _elsewhere("Slack", 9001)
     zoom_client_id: str = Field(
         default="",
         description="The Zoom app by which members connect their accounts.",
@@ -94,11 +88,7 @@ class AccountSettings(BaseSettings):
         "then.",
         examples=["the-secret-token-of-the-app"],
     )
-    zoom_base_url: str | None = Field(
-        default=None,
-        description="Where Zoom's interfaces lie instead, by https or on this machine; for tests.",
-        examples=["http://127.0.0.1:9002"],
-    )
+    zoom_base_url: str | None = _elsewhere("Zoom", 9002)
     sync_poll_seconds: int = Field(
         default=POLL_SECONDS,
         ge=30,

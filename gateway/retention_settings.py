@@ -25,57 +25,45 @@ _LEAST: Final[Mapping[str, int]] = {
 }
 
 
+def _days(description: str, default: int = 0, *, bound: int = 0, examples: list[int] | None = None) -> int:
+    """Declares a setting that is a number of days, `bound` at least."""
+    return Field(
+        default=default,
+        ge=bound,
+        le=_DAYS_MAX,
+        description=description,
+        json_schema_extra={"unit": "days"},
+        examples=examples,
+    )
+
+
 class RetentionSettings(BaseSettings):
     """The days for which records are kept, and after which a worker deletes them (decision 1006)."""
 
-    chat_retention_days: int = Field(
-        default=CHAT_RETENTION_DAYS,
-        ge=0,
-        le=_DAYS_MAX,
-        description="Days for which a chat's thread is kept after its newest message; 0 keeps all.",
-        json_schema_extra={"unit": "days"},
+    chat_retention_days: int = _days(
+        "Days for which a chat's thread is kept after its newest message; 0 keeps all.", CHAT_RETENTION_DAYS
     )
-    analytics_retention_days: int = Field(
-        default=RUN_RETENTION_DAYS,
-        ge=1,
-        le=_DAYS_MAX,
-        description="Days for which questions of analytics are kept.",
-        json_schema_extra={"unit": "days"},
+    analytics_retention_days: int = _days(
+        "Days for which questions of analytics are kept.", RUN_RETENTION_DAYS, bound=1
     )
-    events_retention_days: int = Field(
-        default=0,
-        ge=0,
-        le=_DAYS_MAX,
-        description="Days for which the change log is kept, at least 30; older cursors answer CURSOR_EXPIRED. "
+    events_retention_days: int = _days(
+        f"Days for which the change log is kept, at least {EVENTS_DAYS_MIN}; older cursors answer CURSOR_EXPIRED. "
         "0 keeps all.",
-        json_schema_extra={"unit": "days"},
         examples=[400],
     )
-    stage_history_retention_days: int = Field(
-        default=0,
-        ge=0,
-        le=_DAYS_MAX,
-        description="Days for which moves of deals through the stages are kept, at least 400; each deal's last one "
-        "stays. 0 keeps all.",
-        json_schema_extra={"unit": "days"},
+    stage_history_retention_days: int = _days(
+        f"Days for which moves of deals through the stages are kept, at least {STAGE_CHANGES_DAYS_MIN}; each deal's "
+        "last one stays. 0 keeps all.",
         examples=[800],
     )
-    health_retention_days: int = Field(
-        default=0,
-        ge=0,
-        le=_DAYS_MAX,
-        description="Days for which snapshots of accounts' health are kept, at least 30; each account's last one "
+    health_retention_days: int = _days(
+        f"Days for which snapshots of accounts' health are kept, at least {HEALTH_DAYS_MIN}; each account's last one "
         "stays. 0 keeps all.",
-        json_schema_extra={"unit": "days"},
         examples=[400],
     )
-    outreach_retention_days: int = Field(
-        default=0,
-        ge=0,
-        le=_DAYS_MAX,
-        description="Days for which finished recipients of campaigns that are over are kept, with their messages, at "
-        "least 200. 0 keeps all.",
-        json_schema_extra={"unit": "days"},
+    outreach_retention_days: int = _days(
+        "Days for which finished recipients of campaigns that are over are kept, with their messages, at least "
+        f"{OUTREACH_DAYS_MIN}. 0 keeps all.",
         examples=[400],
     )
 

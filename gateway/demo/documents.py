@@ -127,7 +127,7 @@ async def _write_reports(ctx: Context) -> None:
 
 
 async def _ask(ctx: Context) -> None:
-    """What an administrator has done: a question answered and kept, a thread begun, two contacts made one."""
+    """Does what an administrator has done: a question answered and kept, a thread begun, two contacts made one."""
     asked = "How many deals are open?"
     await ask(ctx, AnalyticsAsk(question=asked))
     await ctx.services.runs.stop(_PATIENCE_SECONDS)

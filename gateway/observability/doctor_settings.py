@@ -98,7 +98,7 @@ def _of_telemetry(settings: Settings) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What a provider tells of, where a setting proves its words, and what is `lost` without; else it is asked."""
+    """Says what a provider tells of where a setting proves it, and what is `lost` without; else it is asked."""
 
     of: str
     setting: str
