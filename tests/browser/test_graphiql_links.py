@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -253,19 +254,20 @@ async def test_an_answer_that_comes_after_the_change_is_not_shown(offline: Any, 
     page: Page = offline.page
     await _signed_in(page, live_link)
     await ready(page)
-    held: list[Route] = []
+    held: asyncio.Future[Route] = asyncio.get_running_loop().create_future()
 
     async def hold(route: Route) -> None:
         if "meetings" in (route.request.post_data or ""):
-            held.append(route)
+            held.set_result(route)
         else:
             await route.continue_()
 
     await page.route("**/graphql", hold)
     await press_run(page)
     await expect(page.get_by_role("button", name="Stop query")).to_be_visible()
+    route = await asyncio.wait_for(held, 10)
     await page.get_by_label("Organization").select_option("Demo Partners")
-    await held[0].continue_()
+    await route.continue_()
     shown = page.locator(".graphiql-response .view-lines")
     await expect(shown).to_contain_text("its answer is not shown")
     await expect(shown).not_to_contain_text("nodes")
