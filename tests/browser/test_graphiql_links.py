@@ -254,18 +254,18 @@ async def test_an_answer_that_comes_after_the_change_is_not_shown(offline: Any, 
     page: Page = offline.page
     await _signed_in(page, live_link)
     await ready(page)
-    held: asyncio.Future[Route] = asyncio.get_running_loop().create_future()
+    held: asyncio.Queue[Route] = asyncio.Queue()
 
     async def hold(route: Route) -> None:
         if "meetings" in (route.request.post_data or ""):
-            held.set_result(route)
+            held.put_nowait(route)
         else:
             await route.continue_()
 
     await page.route("**/graphql", hold)
     await press_run(page)
     await expect(page.get_by_role("button", name="Stop query")).to_be_visible()
-    route = await asyncio.wait_for(held, 10)
+    route = await asyncio.wait_for(held.get(), 30)
     await page.get_by_label("Organization").select_option("Demo Partners")
     await route.continue_()
     shown = page.locator(".graphiql-response .view-lines")
