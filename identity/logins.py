@@ -73,11 +73,14 @@ class Logins:
         self.database = database
         self.limits = limits
 
-    async def sign_in(self, name: str, password: str, address: str | None) -> SignedIn | None:
+    async def sign_in(
+        self, name: str, password: str, address: str | None, *, former: str | None = None
+    ) -> SignedIn | None:
         """Sign in by e-mail address and password; None for any reason not to. Raises AuthenticationLimited.
 
         Whether somebody has the name shows neither in the answer nor in the time: the same look-up, and one hash. Of
-        several members with one address it is the one whose password is right (decision 896).
+        several members with one address it is the one whose password is right (decision 896). `former` is the secret
+        that the browser has of an earlier session, here and below.
         """
         if self.limits is not None:
             await self.limits.take(name[:_NAME_MAX], address)
@@ -91,7 +94,7 @@ class Logins:
             fresh = await passwords.hashed(password)
             async with self.database.directory(writing=True) as session:
                 await statements.rehash(session, found.subject, found.hash, fresh)
-        return await self._begin(found.subject, "password")
+        return await self._begin(found.subject, "password", former)
 
     async def visitor(self, secret: str | None) -> Visitor | None:
         """Says who is signed in in the browser that has this cookie; nobody whose memberships have all ended."""
@@ -118,13 +121,13 @@ class Logins:
             return None
         return Link(TicketKind(found.kind), person.subject, person.name, person.email)
 
-    async def follow(self, secret: str) -> SignedIn | None:
+    async def follow(self, secret: str, *, former: str | None = None) -> SignedIn | None:
         """Sign in by a link, which is used by that."""
         async with self.database.directory(writing=True) as session:
             subject = await self._use(session, secret, TicketKind.LOGIN_LINK)
-        return None if subject is None else await self._begin(subject, "link")
+        return None if subject is None else await self._begin(subject, "link", former)
 
-    async def set_password(self, secret: str, password: str) -> SignedIn | None:
+    async def set_password(self, secret: str, password: str, *, former: str | None = None) -> SignedIn | None:
         """Give the member of a link this password, and sign in. All that the member was signed in with ends.
 
         The password has no fault (`passwords.fault_of`).
@@ -139,7 +142,7 @@ class Logins:
         if subject is None:
             return None
         _log.info("password set subject=%s", subject)
-        return await self._begin(subject, "password_link")
+        return await self._begin(subject, "password_link", former)
 
     async def _use(self, session: TenantSession, secret: str, kind: TicketKind) -> str | None:
         """Use a link up; the subject, or None for one that is no good. Of several who try at once one has it."""
@@ -149,8 +152,11 @@ class Logins:
         await session.update(found, used_at=now())
         return found.subject
 
-    async def _begin(self, subject: str, how: str) -> SignedIn | None:
-        """Begin a session under a secret that nobody knew before; None for who is a member of nothing."""
+    async def _begin(self, subject: str, how: str, former: str | None) -> SignedIn | None:
+        """Begin a session under a secret that nobody knew before; None for who is a member of nothing.
+
+        It takes the place of the one that the browser had: what that gave ends with this one (decision 1090).
+        """
         secret, moment = new_secret(), now()
         began = new_row(
             LoginSession,
@@ -161,6 +167,8 @@ class Logins:
         )
         async with self.database.directory(writing=True) as session:
             await session.insert(began)
+            if former:
+                await statements.replace_session(session, digest(former), began, moment)
         visitor = await self._visitor(began)  # after the insert: a membership that ends meanwhile ends this, or is seen
         if visitor is None:
             _log.info("login refused")

@@ -99,7 +99,7 @@ class Browser:
                 request, "Sign in", lambda kept: pages.follow({**kept, "token": token}, f"as {_who(link)}")
             )
         with attempt(Way.LINK) as tried:
-            signed = await self.logins.follow(token)
+            signed = await self.logins.follow(token, former=self.cookies.session(request))
             tried.found(signed)
         return self._no_link(request) if signed is None else self._signed_in(request, signed, "../login")
 
@@ -141,7 +141,9 @@ class Browser:
             return self._form(request, form, wanted, problem=_STALE, status=403)
         name = form.get("email", "").strip()
         with attempt(Way.PASSWORD) as tried:
-            signed = await self.logins.sign_in(name, form.get("password", ""), address_of(request.scope))
+            signed = await self.logins.sign_in(
+                name, form.get("password", ""), address_of(request.scope), former=self.cookies.session(request)
+            )
             tried.found(signed)
         if signed is None:
             return self._form(request, form, wanted, problem=_WRONG, status=403)
@@ -186,7 +188,7 @@ class Browser:
             problem = "The two are not the same." if fault is None else f"The password {fault}."
             return self._new_password(request, token, link, problem=problem)
         with attempt(Way.PASSWORD_LINK) as tried:
-            signed = await self.logins.set_password(token, password)
+            signed = await self.logins.set_password(token, password, former=self.cookies.session(request))
             tried.found(signed)
         return self._no_link(request) if signed is None else self._signed_in(request, signed, "../login")
 

@@ -129,6 +129,20 @@ async def end_session(session: TenantSession, session_id: str, moment: datetime)
     await session.execute(update(LoginGrant).where(*given).values(ended_at=moment))
 
 
+async def replace_session(session: TenantSession, former: str, began: LoginSession, moment: datetime) -> None:
+    """End the session that a browser had, by its hash, for the one that begins there.
+
+    What was given to the same member in it goes on, and ends with the new one; what another was given ends now.
+    """
+    found = await session.find(LoginSession, hash=former, lock=True)
+    if found is None or found.ended_at is not None:
+        return
+    if found.subject == began.subject:
+        given = (col(LoginGrant.session_id) == found.id, col(LoginGrant.ended_at).is_(None))
+        await session.execute(update(LoginGrant).where(*given).values(session_id=began.id))
+    await end_session(session, found.id, moment)
+
+
 async def end_all(session: TenantSession, subject: str, moment: datetime) -> int:
     """End all that the member is signed in with, links that were not used among it; how many browsers that were."""
     own = (col(LoginSession.subject) == subject, col(LoginSession.ended_at).is_(None))

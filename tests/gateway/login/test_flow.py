@@ -10,7 +10,7 @@ import pytest
 
 from contract.scopes import Role
 from tests.gateway.login.conftest import Site
-from tests.support.login import PASSWORD, Application, form_on, told_in, words_of
+from tests.support.login import PASSWORD, Application, Person, form_on, told_in, words_of
 from tests.support.service import Service
 
 
@@ -93,6 +93,34 @@ def test_who_is_signed_in_is_not_asked_again_until_signing_out(site: Site) -> No
     assert ada.authorize(own).status_code == 200, "the page is shown again"
     refused = ada.authorize(board, prompt="none")
     assert told_in(refused)["error"] == "login_required"
+
+
+def test_a_login_takes_the_place_of_the_one_before_it_in_the_browser(site: Site) -> None:
+    _, email = site.member()
+    board, ada = Application(), site.person()
+    first = ada.redeem(board, ada.code(board, email)).json()
+    former = ada.http.cookies["crm_session"]
+    second = ada.redeem(board, board.code_in(_again(ada, board, email))).json()
+    for token in (first, second):
+        assert ada.viewer(token["access_token"]) is not None, "whoever signs in again keeps what was given"
+    elsewhere = site.person()
+    elsewhere.http.cookies["crm_session"] = former
+    assert told_in(elsewhere.authorize(board, prompt="none"))["error"] == "login_required"
+    assert ada.send(ada.http.get("/oauth/logout")).status_code == 200
+    for token in (first, second):  # decision 1090
+        assert ada.viewer(token["access_token"]) is None
+        assert ada.refresh(token["refresh_token"]).json()["error"] == "invalid_grant"
+
+    hers = ada.redeem(board, ada.code(board, email)).json()
+    _, another = site.member()
+    his = ada.redeem(board, board.code_in(_again(ada, board, another))).json()
+    assert ada.viewer(his["access_token"]) is not None
+    assert ada.viewer(hers["access_token"]) is None, "somebody else has signed in in this browser"
+
+
+def _again(person: Person, application: Application, email: str) -> httpx.Response:
+    """Sign in in a browser in which somebody is signed in."""
+    return person.send(person.authorize(application, prompt="login"), email=email, password=PASSWORD)
 
 
 def test_a_member_of_several_organizations_chooses_with_each_call(site: Site) -> None:
