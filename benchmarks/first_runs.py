@@ -20,13 +20,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from benchmarks.asking import Request
+from starlette.applications import Starlette
+from starlette.requests import Request as Starred
+from starlette.responses import Response
+from starlette.routing import Route
+
+from benchmarks.asking import LARGEST, Request
 from benchmarks.contestants import Contestant, gateway
 from benchmarks.cores import family, layout
 from benchmarks.data import Known, Place, Profile, known, place
 from storage.seeding import Plan
-from tests.support import google, microsoft, slack, zoom
-from tests.support.provider_server import Letter
+from tests.support import feeds, google, microsoft, slack, zoom
+from tests.support.google import Google
+from tests.support.microsoft import Microsoft
+from tests.support.provider_server import Letter, Provider, served
 
 SMALL = Profile("first-runs", Plan(1, 200, 600, 60, 600, seed=11), variants=4)
 ITEMS, QUICK = 10_000, 200
@@ -39,13 +46,17 @@ _GUEST = "guest{}@customer{}.example"
 
 @dataclass(frozen=True)
 class Case:
-    """An account to be connected: what it takes to permit, which kinds are followed, and the channel to be linked."""
+    """An account to be connected: what it takes to permit, which kinds are followed, the channel to be linked.
+
+    Of a feed it is the address.
+    """
 
     provider: str
     consent: Callable[[str], dict[str, str]]
     kinds: Sequence[str]
     settings: dict[str, str]
     channel: str | None = None
+    url: str | None = None
 
 
 def _moments(count: int, first: float, last: float) -> Iterator[datetime]:
@@ -65,29 +76,52 @@ def _letters(count: int, account: str) -> Iterator[Letter]:
         yield Letter(f"l{number}", moment.replace(microsecond=0), sender, (account,), subject=f"Letter {number}")
 
 
+def filled(
+    fake: Google | Microsoft,
+    meeting: Callable[..., dict[str, Any]],  # Any: events as the provider has them
+    count: int,
+    kind: str,
+    settings: dict[str, str],
+) -> Case:
+    """An account of so many messages or events there."""
+    account = fake.account()
+    if kind == "mail":
+        fake.send(account, *_letters(count, account.email))
+    else:
+        moments = enumerate(_moments(count, -80, 300))
+        fake.put(account, *(meeting(f"e{n}", moment, _guest(n), subject=f"Event {n}") for n, moment in moments))
+    return Case(type(fake).__name__.lower(), lambda address: fake.consent(address, account), [kind], settings)
+
+
 @contextmanager
 def _google(count: int, kind: str) -> Iterator[Case]:
+    """A Google account of so many items."""
     with google.google_server() as fake:
-        account = fake.account()
-        if kind == "mail":
-            fake.send(account, *_letters(count, account.email))
-        for number, moment in enumerate(() if kind == "mail" else _moments(count, -80, 300)):
-            fake.put(account, google.meeting(f"e{number}", moment, _guest(number), subject=f"Event {number}"))
-        settings = _settings("GOOGLE", google.CLIENT_ID, google.CLIENT_SECRET, fake.url)
-        yield Case("google", lambda address: fake.consent(address, account), [kind], settings)
+        settings = settings_of("GOOGLE", google.CLIENT_ID, google.CLIENT_SECRET, fake.url)
+        yield filled(fake, google.meeting, count, kind, settings)
 
 
 @contextmanager
 def _microsoft(count: int, kind: str) -> Iterator[Case]:
     with microsoft.microsoft_server() as fake:
-        account = fake.account()
-        if kind == "mail":
-            fake.send(account, *_letters(count, account.email))
-        for number, moment in enumerate(() if kind == "mail" else _moments(count, -80, 300)):
-            fake.put(account, microsoft.meeting(f"e{number}", moment, _guest(number), subject=f"Event {number}"))
-        settings = _settings("MICROSOFT", microsoft.CLIENT_ID, microsoft.CLIENT_SECRET, fake.url)
-        settings["CRM_MICROSOFT_TENANT"] = "organizations"
-        yield Case("microsoft", lambda address: fake.consent(address, account), [kind], settings)
+        settings = settings_of("MICROSOFT", microsoft.CLIENT_ID, microsoft.CLIENT_SECRET, fake.url)
+        yield filled(fake, microsoft.meeting, count, kind, settings | {"CRM_MICROSOFT_TENANT": "organizations"})
+
+
+@contextmanager
+def _feed(count: int, _kind: str) -> Iterator[Case]:
+    """An iCalendar text at an address of this machine, which says whether it has changed."""
+    moments = enumerate(_moments(count, -80, 300))
+    events = (feeds.event(f"e{n}", start=moment, subject=f"Event {n}", guest=_guest(n)) for n, moment in moments)
+    content, tag = feeds.feed(*events).encode(), '"1"'
+
+    async def calendar(request: Starred) -> Response:
+        is_known = request.headers.get("if-none-match") == tag
+        return Response(b"" if is_known else content, 304 if is_known else 200, {"ETag": tag}, "text/calendar")
+
+    with served(server := Provider(), Starlette(routes=[Route("/calendar.ics", calendar)])):
+        settings = {"CRM_OUTBOUND_ALLOW_LOOPBACK": "true"}
+        yield Case("ical", lambda _: {}, [], settings, url=f"{server.url}/calendar.ics")
 
 
 @contextmanager
@@ -97,7 +131,7 @@ def _zoom(count: int, kind: str) -> Iterator[Case]:
         said = "WEBVTT\n\n" + "00:00:01.000 --> 00:00:04.000\nAnn: Some words of a conversation\n\n" * 100
         for number, moment in enumerate(_moments(count, -80, -1)):
             fake.record(account, 10_000_000 + number, moment, ("Guest", _guest(number)), topic=f"R {number}", text=said)
-        settings = _settings("ZOOM", zoom.CLIENT_ID, zoom.CLIENT_SECRET, fake.url)
+        settings = settings_of("ZOOM", zoom.CLIENT_ID, zoom.CLIENT_SECRET, fake.url)
         yield Case("zoom", lambda address: fake.consent(address, account), [kind], settings)
 
 
@@ -113,16 +147,16 @@ def _slack(count: int, kind: str) -> Iterator[Case]:
                 continue
             both, start = (people[number % 19], people[number % 19 + 1]), moment.timestamp()
             fake.huddle(workspace, channel, *both, start=start, end=start + 900)
-        settings = _settings("SLACK", slack.CLIENT_ID, slack.CLIENT_SECRET, fake.url) | {"CRM_SLACK_TIER": "internal"}
+        settings = settings_of("SLACK", slack.CLIENT_ID, slack.CLIENT_SECRET, fake.url) | {"CRM_SLACK_TIER": "internal"}
         yield Case("slack", lambda address: fake.consent(address, workspace), [kind], settings, channel)
 
 
-def _settings(name: str, client_id: str, secret: str, url: str) -> dict[str, str]:
+def settings_of(name: str, client_id: str, secret: str, url: str) -> dict[str, str]:
     own = {"CLIENT_ID": client_id, "CLIENT_SECRET": secret, "BASE_URL": url}
     return {f"CRM_{name}_{setting}": value for setting, value in own.items()}
 
 
-def _free() -> int:
+def free() -> int:
     """A port at which nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return int(listening.getsockname()[1])
@@ -130,6 +164,7 @@ def _free() -> int:
 
 _CASES = {
     "google calendar": (_google, "calendar"),
+    "feed": (_feed, "calendar"),
     "google mail": (_google, "mail"),
     "microsoft calendar": (_microsoft, "calendar"),
     "microsoft mail": (_microsoft, "mail"),
@@ -138,8 +173,9 @@ _CASES = {
 }
 
 
-def _ask(contestant: Contestant, method: str, path: str, body: Any = None) -> Any:  # Any: whatever JSON comes
-    status, answer = contestant.ask(Request(method, path, body))
+def ask(contestant: Contestant, method: str, path: str, body: Any = None, organization: str = LARGEST) -> Any:
+    """The JSON of an answer, whatever it is."""
+    status, answer = contestant.ask(Request(method, path, body, organization))
     if status >= 300:
         raise RuntimeError(f"{method} {path}: {status} {answer[:500]!r}")
     return json.loads(answer) if answer else None
@@ -154,25 +190,39 @@ def _seconds(contestant: Contestant) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def begun(contestant: Contestant, case: Case, organization: str = LARGEST) -> Callable[[], str]:
+    """Begin to connect; call what this returns to finish, which gives the path of the connection."""
+    if case.url is not None:
+        body = {"name": "Feed", "url": case.url}
+        return lambda: f"/integrations/{ask(contestant, 'POST', '/integrations/feeds', body, organization)['id']}"
+    wanted = {"provider": case.provider, "kinds": case.kinds}
+    back = case.consent(ask(contestant, "POST", "/integrations", wanted, organization)["authorization_url"])
+    told = ask(contestant, "GET", f"/integrations/callback/{case.provider}?{urlencode(back)}")
+    mine = f"/integrations/{told['integration_id']}"
+
+    def finish() -> str:
+        ask(contestant, "POST", f"{mine}/complete", {"completion_code": told["completion_code"]}, organization)
+        return mine
+
+    return finish
+
+
 def _measure(contestant: Contestant, case: Case, facts: Known) -> dict[str, float]:
     """Connect, have it read to the end, and once more."""
-    _ask(contestant, "POST", "/graphql", {"query": _CONTACT})
-    begun = _ask(contestant, "POST", "/integrations", {"provider": case.provider, "kinds": case.kinds})
-    back = case.consent(begun["authorization_url"])
-    told = _ask(contestant, "GET", f"/integrations/callback/{case.provider}?{urlencode(back)}")
-    mine = f"/integrations/{told['integration_id']}"
+    ask(contestant, "POST", "/graphql", {"query": _CONTACT})
+    finish = begun(contestant, case)
     idle, spent, started = contestant.memory(), _seconds(contestant), time.perf_counter()
-    _ask(contestant, "POST", f"{mine}/complete", {"completion_code": told["completion_code"]})
+    mine = finish()
     if case.channel is not None:
-        _idle(contestant, mine)
+        idle_again(contestant, mine)
         started = time.perf_counter()
-        _ask(contestant, "PUT", f"{mine}/channels/{case.channel}", {"account_id": facts.accounts[0]})
-    run = _idle(contestant, mine)
+        ask(contestant, "PUT", f"{mine}/channels/{case.channel}", {"account_id": facts.accounts[0]})
+    run = idle_again(contestant, mine)
     took, spent = time.perf_counter() - started, _seconds(contestant) - spent
-    more, counts = contestant.memory() - idle, _ask(contestant, "GET", mine)["counts"]
+    more, counts = contestant.memory() - idle, ask(contestant, "GET", mine)["counts"]
     before = _seconds(contestant)
-    _ask(contestant, "POST", f"{mine}/sync", {})
-    again = _idle(contestant, mine)
+    ask(contestant, "POST", f"{mine}/sync", {})
+    again = idle_again(contestant, mine)
     return {
         "seconds": took,
         "processor": spent,
@@ -184,11 +234,11 @@ def _measure(contestant: Contestant, case: Case, facts: Known) -> dict[str, floa
     }
 
 
-def _idle(contestant: Contestant, mine: str) -> Any:  # Any: a run as JSON has it
+def idle_again(contestant: Contestant, mine: str, organization: str = LARGEST) -> Any:  # Any: a run as JSON has it
     """The latest run, once none waits or runs; a run that failed ends the measurement."""
     until, runs = time.perf_counter() + _PATIENCE, []
     while time.perf_counter() < until:
-        runs = _ask(contestant, "GET", f"{mine}/runs?limit=5")
+        runs = ask(contestant, "GET", f"{mine}/runs?limit=5", None, organization)
         if runs and all(each["status"] == "succeeded" for each in runs):
             return runs[0]
         if any(each["status"] == "failed" for each in runs):
@@ -202,7 +252,7 @@ def _one(name: str, where: Place, count: int, facts: Known) -> None:
     with ExitStack() as stack:
         case = stack.enter_context(made(count, kind))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crm-bench-")))
-        port = _free()
+        port = free()
         settings = case.settings | {"CRM_PUBLIC_URL": f"http://127.0.0.1:{port}"}
         cores = layout().contestant
         running = gateway(where, [facts], scratch, cores, has_worker=True, port=port, settings=settings)

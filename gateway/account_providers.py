@@ -1,11 +1,13 @@
 """Makes the providers whose accounts can be connected, of what the settings say of each."""
 
+from functools import partial
 from urllib.parse import urlsplit
 
 from contract.integrations import BY_PROVIDER, CATALOGUE, IntegrationProvider
 from contract.web_address import origin_of_address
 from gateway.account_settings import SlackTier, is_given
 from gateway.addresses import is_loopback_name
+from gateway.observability.metrics import count_renewal, count_sync
 from gateway.settings import Settings
 from providers.accounts.consents import AccountProvider, Accounts
 from providers.accounts.google import GoogleAccounts
@@ -30,6 +32,8 @@ def accounts_of(settings: Settings, calls: Calls) -> Accounts:
         for provider, made in makers.items()
         if not missing.intersection(BY_PROVIDER[provider].settings)
     }
+    for provider, made in providers.items():
+        made.oauth.count_renewal = partial(count_renewal, provider.value)
     origins = frozenset(filter(None, (*settings.cors_origins, origin_of_address(public_url)))) - {"*"}
     parts = urlsplit(public_url)
     return Accounts(
@@ -40,6 +44,7 @@ def accounts_of(settings: Settings, calls: Calls) -> Accounts:
         settings.sync_poll_seconds,
         is_reached=parts.scheme == "https" or is_loopback_name(parts.hostname or ""),
         signing=_signing(settings),
+        count_run=count_sync,
     )
 
 

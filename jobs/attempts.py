@@ -11,7 +11,8 @@ from contract.error_origin import origin_of
 from contract.errors import GatewayError
 from contract.tracing import TRACEPARENT, Facts, Span, SpanKind, Tracer
 from contract.vocabulary import JobStatus
-from jobs.work import KINDS, LeaseLost, NotYet, Retry, Run, Work, WorkFailed, finish
+from jobs.long_places import LongPlaces
+from jobs.work import KINDS, LeaseLost, NoPlace, NotYet, Retry, Run, Work, WorkFailed, finish
 from providers.ports import Ports
 from storage.base import now
 from storage.database import Database
@@ -61,8 +62,16 @@ def pause(attempt: int) -> timedelta:
 class Attempt:
     """One run of a claimed job."""
 
-    def __init__(self, database: Database, ports: Ports, claim: Claim, tracer: Tracer | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        ports: Ports,
+        claim: Claim,
+        tracer: Tracer | None = None,
+        long: LongPlaces | None = None,
+    ) -> None:
         self._database = database
+        self._long = long
         self._tracer = tracer
         self._span: Span | None = None
         self._claim = claim
@@ -88,6 +97,9 @@ class Attempt:
             return Outcome.LOST
         except NotYet as error:
             await self._release(error.after)
+            return Outcome.RELEASED
+        except NoPlace:
+            await self._release(is_long=True)
             return Outcome.RELEASED
         except asyncio.CancelledError:
             await self._release()
@@ -130,7 +142,8 @@ class Attempt:
                 job, attempts=job.attempts + 1, status=JobStatus.RUNNING.value, started_at=job.started_at or now()
             )
             is_last = job.attempts >= work.attempts
-            run = Run(job.org_id, job.id, job.attempts, is_last, self._ports, self._database, self._claim.holder)
+            whose = job.org_id, job.id, job.attempts
+            run = Run(*whose, is_last, self._ports, self._database, self._claim.holder, self._long)
             arguments = dict(job.arguments)
         self._trace(run, arguments.pop(TRACEPARENT, None))
         return work, run, arguments
@@ -140,7 +153,7 @@ class Attempt:
         try:
             async with limit:
                 await work.function(run, **arguments)
-        except (LeaseLost, NotYet):
+        except (LeaseLost, NoPlace, NotYet):
             raise
         except WorkFailed as error:
             return _Failure(str(error), is_final=True)
@@ -177,21 +190,23 @@ class Attempt:
         wait = timedelta(seconds=job.repeat_seconds)
         await self._requeue(session, job, wait, error=error, attempts=0, progress=0.0)
 
-    async def _release(self, wait: timedelta = timedelta()) -> None:
+    async def _release(self, wait: timedelta = timedelta(), *, is_long: bool = False) -> None:
         try:
             async with self._database.writing(self._claim.org_id) as session:
                 job = await self._held(session)
                 begun = 1 if job.status == JobStatus.RUNNING else 0
-                await self._requeue(session, job, wait, attempts=job.attempts - begun)
+                await self._requeue(session, job, wait, is_long=is_long, attempts=job.attempts - begun)
         except LeaseLost:
             return
 
-    async def _requeue(self, session: TenantSession, job: Job, wait: timedelta, **changes: object) -> None:
+    async def _requeue(
+        self, session: TenantSession, job: Job, wait: timedelta, *, is_long: bool = False, **changes: object
+    ) -> None:
         await session.update(job, status=JobStatus.QUEUED.value, **changes)
         queued = await jobs.place(session, job.id)
         if queued is not None:
             due_at = now() if queued.again else now() + wait
-            await session.update(queued, holder=None, due_at=due_at, again=False)
+            await session.update(queued, holder=None, due_at=due_at, again=False, is_long=is_long)
 
     async def _held(self, session: TenantSession) -> Job:
         """The job, while it is this claim's. Raises LeaseLost."""

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from contract.vocabulary import JobStatus
+from jobs.long_places import LongPlaces
 from providers.ports import Ports
 from storage.base import now
 from storage.database import Database
@@ -41,6 +42,10 @@ class NotYet(Exception):
         self.after = after
 
 
+class NoPlace(Exception):
+    """The work would take long, and the worker has no place for that now: it is due again when there is one."""
+
+
 class LeaseLost(Exception):
     """The job is another run's by now, or was taken back: this one must leave no trace. Not to be caught by work."""
 
@@ -58,6 +63,7 @@ class Run:
     ports: Ports
     _database: Database
     _holder: str
+    _long: LongPlaces | None = None
     is_finished: bool = field(default=False, init=False)
 
     def reading(self) -> AbstractAsyncContextManager[TenantSession]:
@@ -94,6 +100,14 @@ class Run:
             if ends := job.repeat_seconds is None:
                 await finish(session, job)
         self.is_finished = ends  # not before the commit, which may fail
+
+    def takes_long(self) -> None:
+        """Say that this attempt may take minutes, before it begins to. Raises NoPlace, which leaves no trace of it.
+
+        A worker has places for that, fewer than it has for all work, so that what is short does not wait for it.
+        """
+        if self._long is not None and not self._long.take(self.org_id, self._holder):
+            raise NoPlace
 
     async def went_on(self, session: TenantSession, fraction: float) -> None:
         """Say in the transaction of a step how much is done; attempts are counted anew from there.

@@ -17,6 +17,7 @@ from contract.retention import Retention
 from contract.tracing import Tracer
 from jobs.attempts import Attempt, Claim, Outcome
 from jobs.kinds import KINDS
+from jobs.long_places import LongPlaces
 from jobs.upkeep import Upkeep
 from providers.ports import Ports
 from storage.base import new_id, now
@@ -60,6 +61,7 @@ class Worker:
         self._upkeep = Upkeep(database, retention, ports.artifacts, ports.mails_per_day)
         self._running: dict[str, tuple[Claim, asyncio.Task[None]]] = {}
         self._attempts: set[Attempt] = set()
+        self._long = LongPlaces()
         self._doubtful: set[str] = set()
         self._stopping, self._freed, self._ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
@@ -149,16 +151,19 @@ class Worker:
         holder = new_id()
         per_organization = Counter(claim.org_id for claim, _ in self._running.values())
         many = [org_id for org_id, number in per_organization.items() if number >= SLOTS_OF_ONE]
+        until, avoiding_long = now() + self._lease, None if self._long.are_all_taken else self._long.crowded
         async with self._database.directory(writing=True) as session:
-            row = await jobs.claim(session, holder, now() + self._lease, avoiding=many)
+            row = await jobs.claim(session, holder, until, avoiding=many, avoiding_long=avoiding_long)
         if row is None:
             return _POLL_SECONDS
+        if row.is_long:  # an attempt that began meanwhile may have the last place; this one then waits again
+            self._long.take(row.org_id, holder)
         claim = Claim(row.org_id, row.job_id, holder)
         self._running[holder] = (claim, asyncio.create_task(self._run(claim)))
         return 0
 
     async def _run(self, claim: Claim) -> None:
-        attempt, began = Attempt(self._database, self._ports, claim, self._tracer), time.monotonic()
+        attempt, began = Attempt(self._database, self._ports, claim, self._tracer, self._long), time.monotonic()
         self._attempts.add(attempt)
         outcome = Outcome.LOST
         try:
@@ -172,6 +177,7 @@ class Worker:
             )
         finally:
             del self._running[claim.holder]
+            self._long.give_back(claim.holder)
             self._freed.set()
             seconds = time.monotonic() - began
             self._attempts.discard(attempt)

@@ -818,6 +818,7 @@ class QueuedJobRow(Row):
     due_at: datetime.datetime
     holder: str | None
     again: bool
+    is_long: bool
 
 class RecordChangeRow(RecordRow):
     subject_kind: str

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from contract.errors import GatewayError, Unavailable
+from contract.integrations import IntegrationStatus
 from contract.limits import MODEL_SECONDS, STATEMENT_SECONDS
 from gateway.addresses import is_loopback_name
 from gateway.data_folder import open_files
@@ -30,7 +31,7 @@ from storage.analytics.postgresql_runner import PostgresqlRunner
 from storage.base import now
 from storage.folders import mode_of
 from storage.postgres.replication import hosts_of, replicas_at
-from storage.queries import credentials, jobs
+from storage.queries import credentials, integrations, jobs
 from storage.queries.organizations import all_ids
 from storage.seeding.demo import ADMIN
 
@@ -64,6 +65,7 @@ async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[
         findings.append(await _credentials(runtime))
         findings.append(await _demo(runtime))
         findings.append(await _roll_ups(runtime))
+        findings.append(await _connections(runtime))
         findings.append(await _analytics(runtime))
     findings.append(await _artifacts(runtime))
     findings.append(await _mail(runtime))
@@ -176,6 +178,24 @@ async def _roll_ups(runtime: Runtime) -> Finding:
     differing = [org_id for org_id in every if await put_right(runtime.database, org_id, dry=True)]
     message = f"differ in {', '.join(differing)}" if differing else f"right in {len(every)} organizations"
     return Finding("roll_ups", not differing, message, "run `crm-gateway analytics rebuild`")
+
+
+async def _connections(runtime: Runtime) -> Finding:
+    """Says where members have to do something, so that their accounts are read again: by number and organization."""
+    async with runtime.database.directory() as session:
+        every = await all_ids(session)
+    waiting, total = dict[str, int](), 0
+    for org_id in every:  # a session is of one organization
+        async with runtime.database.reading(org_id) as session:
+            numbers = {row.status: row.number for row in await integrations.states(session)}
+        total += sum(numbers.values())
+        if number := numbers.get(IntegrationStatus.ACTION_REQUIRED.value):
+            waiting[org_id] = number
+    message = f"{total}, none needs action"
+    if waiting:
+        message = "need action: " + ", ".join(f"{number} of {org_id}" for org_id, number in waiting.items())
+    advice = "their members connect again; each connection's `problem` says what is wrong"
+    return Finding("connections", not waiting, message, advice)
 
 
 async def _analytics(runtime: Runtime) -> Finding:

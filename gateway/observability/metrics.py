@@ -121,6 +121,18 @@ CHAT_FIRST_TEXT = Histogram(
 CHAT_STREAMS = Gauge("crm_chat_streams", "Runs that are followed.", registry=REGISTRY, multiprocess_mode="livesum")
 
 
+SYNC_RUNS = Counter(
+    "crm_integration_runs_total", "Runs of connections that ended, by how.", ["provider", "outcome"], registry=REGISTRY
+)
+SYNC_ITEMS = Counter(
+    "crm_integration_items_total", "Items that providers showed to these runs.", ["provider"], registry=REGISTRY
+)
+RENEWALS = Counter(
+    "crm_integration_renewals_total",
+    "Renewals of tokens at providers, by what became of them.",
+    ["provider", "outcome"],
+    registry=REGISTRY,
+)
 LOGINS = Counter(
     "crm_logins_total",
     "Attempts to sign in at the embedded identity provider, by way and what became of them.",
@@ -232,6 +244,17 @@ def note_first_text(provider: str, seconds: float) -> None:
 def note_breaker(provider: str, is_open: bool) -> None:
     """Note that a provider is left alone, or asked again."""
     BREAKERS.labels(provider).set(is_open)
+
+
+def count_sync(provider: str, outcome: str, items: int) -> None:
+    """Note how a run of a connection ended, and the items that it was shown."""
+    SYNC_RUNS.labels(provider, outcome).inc()
+    SYNC_ITEMS.labels(provider).inc(items)
+
+
+def count_renewal(provider: str, outcome: str) -> None:
+    """Note what became of a renewal of tokens."""
+    RENEWALS.labels(provider, outcome).inc()
 
 
 class Sampled:

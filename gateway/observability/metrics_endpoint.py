@@ -5,7 +5,7 @@ import platform
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
@@ -15,12 +15,12 @@ from contract.errors import Unavailable
 from contract.limits import VERSION
 from gateway.observability import tallies
 from gateway.observability.families import gauge, written
+from gateway.observability.in_turns import Connections, InTurns, Undelivered, age
 from gateway.observability.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampled, exposition
 from gateway.runtime import Runtime
 from schema.execution import Documents
 from storage.base import now
-from storage.database import Database
-from storage.queries import jobs, webhooks
+from storage.queries import jobs
 from storage.queries.jobs import Depth
 from transport.places import Places
 
@@ -28,11 +28,6 @@ LOOK_SECONDS = 1.0
 _QUEUE_SECONDS = 5.0
 """The seconds that the length of the queue may be old: a caller that asks more often gets the same."""
 _QUEUE_DEADLINE = 2.0
-_WEBHOOKS_SECONDS = 15.0
-"""The seconds after which organizations are asked again what their webhooks have not got."""
-_WEBHOOKS_DEADLINE = 60.0
-_ORGANIZATIONS_AT_ONCE = 200
-"""The organizations that are asked each time, at most: what the metric costs does not grow with them (decision 904)."""
 
 
 class MetricsEndpoint:
@@ -46,7 +41,7 @@ class MetricsEndpoint:
         self._queue = b""
         self._queue_until = 0.0
         self._asking: asyncio.Task[None] | None = None
-        self._undelivered = _Undelivered(runtime.database)
+        self._in_turns = [InTurns(runtime.database, figure) for figure in (Undelivered(), Connections())]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -58,7 +53,8 @@ class MetricsEndpoint:
             tallies.give_all()
             with suppress(asyncio.CancelledError):
                 await looking
-            await self._undelivered.stop()
+            for each in self._in_turns:  # a few
+                await each.stop()
 
     async def answer(self, _request: Request) -> Response:
         """GET /metrics, in the Prometheus text format."""
@@ -67,9 +63,9 @@ class MetricsEndpoint:
             if self._asking is None:
                 self._asking = asyncio.create_task(self._ask())
             await asyncio.wait({self._asking}, timeout=_QUEUE_DEADLINE)
-        undelivered = await self._undelivered.lines()
+        beside = b"".join([await each.lines() for each in self._in_turns])
         counted = await asyncio.to_thread(exposition)
-        return Response(counted + _BUILD + self._queue + undelivered, media_type=CONTENT_TYPE_LATEST)
+        return Response(counted + _BUILD + self._queue + beside, media_type=CONTENT_TYPE_LATEST)
 
     def look(self) -> None:
         tallies.give_all()
@@ -104,69 +100,6 @@ class MetricsEndpoint:
             self._asking = None
 
 
-class _Undelivered:
-    """Since when the first event waits that an active webhook of any organization has not got.
-
-    Found out beside the answers, one organization after another: rows of different organizations are not read by one
-    statement (isolation layer 5). So a bounded number is asked each time, in turns. Until all have been, what the last
-    turn found counts beside what this one did, and goes on ageing.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._first: datetime | None = None
-        self._first_of_turn: datetime | None = None
-        self._left: list[str] = []
-        self._is_known = False
-        self._until = 0.0
-        self._asking: asyncio.Task[None] | None = None
-
-    async def lines(self) -> bytes:
-        """The metric; none where it was never found out."""
-        if self._asking is None and time.monotonic() >= self._until:
-            self._asking = asyncio.create_task(self._ask())
-            await asyncio.wait({self._asking}, timeout=_QUEUE_DEADLINE)
-        if not self._is_known:
-            return b""
-        words = "How long the first event has waited that an active webhook has not got."
-        return written([gauge("crm_webhooks_oldest_undelivered_seconds", words, ({}, _age(self._first)))])
-
-    async def stop(self) -> None:
-        """Ask no longer."""
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.gather(self._asking, return_exceptions=True)
-
-    async def _ask(self) -> None:
-        try:
-            async with asyncio.timeout(_WEBHOOKS_DEADLINE):
-                if not self._left:
-                    async with self._database.directory() as session:
-                        self._left = list(await webhooks.organizations(session))
-                    self._first_of_turn = None
-                asked, self._left = self._left[:_ORGANIZATIONS_AT_ONCE], self._left[_ORGANIZATIONS_AT_ONCE:]
-                for org_id in asked:  # a session is of one organization
-                    async with self._database.reading(org_id) as session:
-                        found = await webhooks.undelivered_since(session)
-                    self._first_of_turn = _earlier(self._first_of_turn, found)
-            whole = self._first_of_turn
-            self._first = _earlier(self._first, whole) if self._left else whole
-            self._is_known = True
-        except Exception:  # away, too slow, or not migrated yet, which /ready says
-            self._is_known = False
-        finally:
-            self._until = time.monotonic() + _WEBHOOKS_SECONDS
-            self._asking = None
-
-
-def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
-    return min(filter(None, (one, other)), default=None)
-
-
-def _age(moment: datetime | None) -> float:
-    return max(0.0, (now() - moment).total_seconds()) if moment else 0.0
-
-
 _WHAT_RUNS = {"version": VERSION, "python": platform.python_version()}
 _BUILD = written([gauge("crm_build_info", "Always 1: what runs.", (_WHAT_RUNS, 1.0))])
 """One line for all processes, and beside their sums: what is the same everywhere is not added up."""
@@ -185,7 +118,7 @@ def _lines(depth: Depth, beating: int) -> bytes:
             gauge(
                 "crm_jobs_oldest_due_seconds",
                 "How long the first job that is due has waited.",
-                ({}, _age(depth.first_due_at)),
+                ({}, age(depth.first_due_at)),
             ),
         ]
     )

@@ -15,7 +15,7 @@ from contract.integrations import (
 from contract.scopes import ScopeGroup
 from jobs.sync.events import happened
 from jobs.sync.rules import effective
-from jobs.sync.turns import too_early
+from jobs.sync.turns import in_turn, is_thorough, too_early
 from jobs.work import NotYet, Run, finish
 from providers.accounts.ports import AccountError
 from storage.base import now
@@ -41,7 +41,10 @@ class Begun:
 
 
 async def begin(run: Run, integration_id: str) -> Begun | None:
-    """Note that a run begins; None where the connection is not to be read. Raises NotYet where it is too early."""
+    """Note that a run begins; None where the connection is not to be read. Raises NotYet where it is too early.
+
+    Raises NoPlace where everything is to be read and too much of that kind is under way (decision 1030).
+    """
     async with run.writing() as session:
         integration = await session.find(Integration, id=integration_id, lock=True)
         if integration is None:
@@ -61,8 +64,11 @@ async def begin(run: Run, integration_id: str) -> Begun | None:
             mode = IntegrationRunMode.FULL if first else IntegrationRunMode.INCREMENTAL
             queued = new_row(SyncRun, integration_id=integration.id, mode=mode.value)
             [queued] = await session.insert(queued)
+        followed, _ = in_turn(run.ports.accounts, integration, streams)
+        if any(is_thorough(stream, queued.mode, now()) for stream in followed):
+            run.takes_long()
         running = IntegrationRunStatus.RUNNING.value
-        queued = await session.update(queued, status=running, started_at=queued.started_at or now(), skipped=0)
+        queued = await session.update(queued, status=running, started_at=queued.started_at or now())
         return Begun(integration, streams, queued, effective(integration, policy), was_asked)
 
 

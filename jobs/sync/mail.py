@@ -80,7 +80,8 @@ async def keep_mail(
     writes = _Writes()
     for letter in letters:
         _settle(session, connection, going, letter, known, found, source, writes)
-    done.skipped = sum(row.outcome == _SKIPPED for row in writes.occurrences)
+    before = {row.id for row in kept if row.outcome == _SKIPPED}
+    done.skipped = sum(row.outcome == _SKIPPED and row.id not in before for row in writes.occurrences)
     done.outcome = Outcome([each.id for each in writes.activities], [each.id for each in writes.changed])
     await _write(session, writes, letters)
     return done

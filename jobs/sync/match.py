@@ -46,8 +46,6 @@ def matched(addresses: Sequence[str], known: Known) -> Match:
     people = [known.contacts[each] for each in addresses if each in known.contacts]
     contact_id, account_id = people[0] if people else (None, None)
     if account_id is None:
-        account_id = next((a for _, a in people if a is not None), None) if contact_id is None else account_id
-    if account_id is None:
         domains = (domain_key(each) for each in addresses)
         account_id = next((known.accounts[d] for d in domains if d in known.accounts and d not in FREE_MAIL), None)
     if account_id is None:

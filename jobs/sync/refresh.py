@@ -77,9 +77,11 @@ class Renewal:
             newer = await self._given_back(version)
             if newer is not None:  # a new consent came meanwhile, whose tokens are good
                 return newer
+            self.oauth.count_renewal(error.code.value)
             if error.code is IntegrationProblemCode.REAUTHORIZE:
                 _log.warning("integration %s needs a new consent", self.integration_id)
             raise
+        self.oauth.count_renewal("succeeded")
         renewed = replace(
             account, access=tokens.access, refresh=tokens.refresh or account.refresh, expires_at=tokens.expires_at
         )

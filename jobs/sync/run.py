@@ -16,7 +16,6 @@ from contract.integrations import (
     VISIBILITY_WIDTH,
     IntegrationProblemCode,
     IntegrationProvider,
-    IntegrationRunMode,
     IntegrationStreamKind,
     SyncVisibility,
 )
@@ -36,7 +35,7 @@ from jobs.sync.parts import Shown, parts_of
 from jobs.sync.recordings import placed
 from jobs.sync.refresh import Renewal
 from jobs.sync.rules import rules_of, window_of
-from jobs.sync.turns import in_turn
+from jobs.sync.turns import in_turn, is_thorough
 from jobs.sync.watches import tend
 from jobs.sync.writing import Outcome
 from jobs.work import Retry, Run, work
@@ -49,8 +48,6 @@ from storage.tenancy.sessions import TenantSession
 _MAIL = IntegrationStreamKind.MAIL
 _ENOUGH = 10_000  # attempts of a job: a first run that is killed often goes on all the same
 _SECONDS = 3_600.0
-_ANEW = timedelta(days=1)
-"""How long a stream goes without everything being read anew, so that the days that are followed move on."""
 
 
 class Stopped(Exception):
@@ -87,11 +84,13 @@ async def synchronise(run: Run, integration_id: str) -> None:
             await integrations.cancel_runs(session, integration_id)
         return
     except AccountError as error:
+        run.ports.accounts.count_run(begun.integration.provider, error.code.value, so_far.processed)
         after = await failed(run, begun, error, so_far.calls)
         raise Retry(error.words, after=after) from None
     wait = CONFIRM_SECONDS if so_far.wants_confirmation else so_far.wait
     done = Done(so_far.calls, so_far.has_changed, wait, tended.is_told)
     waits = await succeeded(run, begun, done)
+    run.ports.accounts.count_run(begun.integration.provider, "succeeded", so_far.processed)
     if waits:
         raise Retry("Another run was asked for", after=timedelta())
     if wait is not None:
@@ -164,7 +163,11 @@ async def _stream(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> N
     except _Anew:
         async with run.writing() as session:
             await _update(session, stream, wants_full=True, cursor=None)
+            if (current := await session.find(SyncRun, id=begun.run.id)) is not None:
+                await session.update(current, calls=current.calls + so_far.calls)
             [anew] = [each for each in await sync.streams(session, begun.integration.id) if each.id == stream.id]
+        so_far.calls = 0
+        run.takes_long()
         try:
             await _read(run, begun, anew, so_far)
         except _Anew:
@@ -195,9 +198,7 @@ async def _read(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> Non
     """Read one stream to its end. Raises _Anew."""
     present = now()
     window_from, window_until = window_of(present)
-    anew = stream.confirmed_at is None or stream.confirmed_at < present - _ANEW or stream.window_from != window_from
-    anew = anew and stream.kind != _MAIL  # which never changes, and may take a call for each message
-    thorough = stream.wants_full or anew or begun.run.mode == IntegrationRunMode.FULL.value
+    thorough = is_thorough(stream, begun.run.mode, present)
     cursor = sources.opened_cursor(run.ports.pepper, stream.id, stream.cursor)
     asked = Asked(None if thorough else cursor, thorough, window_from, window_until, cursor, stream.noticed_at)
     told = Told()

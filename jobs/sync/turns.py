@@ -3,11 +3,19 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from contract.integrations import IntegrationProblemCode, IntegrationProvider
+from contract.integrations import (
+    IntegrationProblemCode,
+    IntegrationProvider,
+    IntegrationRunMode,
+    IntegrationStreamKind,
+)
+from jobs.sync.rules import window_of
 from providers.accounts.chats import Chats
 from providers.accounts.consents import Accounts
 from storage.tables import Integration, SyncStream
 
+_ANEW = timedelta(days=1)
+"""How long a stream goes without everything being read anew, so that the days that are followed move on."""
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -27,6 +35,14 @@ def in_turn(
     followed.sort(key=lambda each: each.noticed_at is None)
     waits = any(each.noticed_at is not None or each.wants_full for each in followed[1:])
     return followed[:1], pause if waits else None
+
+
+def is_thorough(stream: SyncStream, mode: str, present: datetime) -> bool:
+    """Says whether all of the stream is read, and not only what changed: that may take long."""
+    window_from, _ = window_of(present)
+    anew = stream.confirmed_at is None or stream.confirmed_at < present - _ANEW or stream.window_from != window_from
+    anew = anew and stream.kind != IntegrationStreamKind.MAIL  # which never changes, and may take a call for each
+    return stream.wants_full or anew or mode == IntegrationRunMode.FULL.value
 
 
 def _last_looked(stream: SyncStream) -> datetime:

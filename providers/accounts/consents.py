@@ -75,6 +75,8 @@ class Accounts:
     """Whether providers can send notices to the public address."""
     signing: Mapping[IntegrationProvider, bytes] = field(default_factory=dict, repr=False)
     """The secrets under which providers sign their notices."""
+    count_run: Callable[[str, str, int], None] = lambda _provider, _outcome, _items: None
+    """Called with the provider of each run that ended, its outcome or problem, and how many items it was shown."""
 
     def hook(self, provider: IntegrationProvider) -> str | None:
         """The address of the provider's notices; None where none could arrive."""

@@ -283,7 +283,10 @@ def _guest(value: _Value, *, is_organizer: bool) -> Guest | None:
 
 _BREAKS = frozenset({"br", "p", "div", "tr", "li", "h1", "h2", "h3", "table"})
 _TAG = re.compile(r"<(?:br|p|div|html|body|span|a|table|b|ul|li)\b[^<>]{0,500}>", re.IGNORECASE)
-_MARK = re.compile(r"<(?P<end>/?)(?P<name>[a-z][a-z0-9]*)[^<>]*>|<!--|<[!?][^<>]*>", re.IGNORECASE)
+_MARK = re.compile(r"<(?P<end>/?)(?P<name>[a-z][a-z0-9]*+)[^<>]*+>|<!--|<[!?][^<>]*+>", re.IGNORECASE)
+
+_VAST = re.compile(r"&#(?:x[0-9a-f]{7,}+|[0-9]{8,}+);?", re.IGNORECASE)
+"""A number of no character. The library would make an integer of it, of more digits than Python allows."""
 
 
 def plain(text: str) -> str:
@@ -305,7 +308,8 @@ def plain(text: str) -> str:
         elif name in _HIDDEN and not mark["end"]:
             at = _behind(text, f"</{name}>", at)
     parts.append(text[at:])
-    return re.sub(r"\n{3,}", "\n\n", unescape("".join(parts))).strip()
+    whole = _VAST.sub("\ufffd", "".join(parts))
+    return re.sub(r"\n{3,}", "\n\n", unescape(whole)).strip()
 
 
 _HIDDEN = frozenset({"script", "style"})

@@ -5,7 +5,7 @@ Three forms of one protocol, each a call of `AccountApi`: a library would bring 
 
 import base64
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -56,6 +56,8 @@ class OAuth:
     def __init__(self, api: AccountApi, client: Client) -> None:
         self._api = api
         self._client = client
+        self.count_renewal: Callable[[str], None] = lambda _outcome: None
+        """Called with what became of each renewal of tokens."""
 
     def address(self, redirect: str, state: str, verifier: str, scopes: Sequence[str], **more: str) -> str:
         """The provider's page for the member, who is asked for these permissions."""

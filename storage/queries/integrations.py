@@ -14,10 +14,10 @@ from contract.integrations import (
     IntegrationStatus,
 )
 from storage.base import now
-from storage.expressions import AnyColumn
+from storage.expressions import AnyColumn, AnySelect
 from storage.new_rows import new_row
 from storage.queries.sync import among
-from storage.statements import AnyRow
+from storage.statements import ORG_PARAM, AnyRow
 from storage.tables import (
     FeedContent,
     Integration,
@@ -71,6 +71,17 @@ async def streams(session: TenantSession, ids: Sequence[str]) -> dict[str, list[
     for stream in await session.find_all(select(SyncStream).where(*own).order_by(col(SyncStream.id))):
         found[stream.integration_id].append(stream)
     return found
+
+
+async def states(session: TenantSession) -> Sequence[AnyRow]:
+    """The numbers of connections by status, each with when the first of them was to be read next."""
+
+    def build() -> AnySelect:
+        numbers = func.count().label("number"), func.min(col(Integration.next_sync_at)).label("next_sync_at")
+        own = select(col(Integration.status), *numbers).where(col(Integration.org_id) == ORG_PARAM)
+        return own.group_by(col(Integration.status))
+
+    return await session.fetch("integration_states", build)
 
 
 async def unfinished_run(session: TenantSession, integration_id: str) -> SyncRun | None:

@@ -216,22 +216,31 @@ async def depth(session: TenantSession) -> Depth:
 
 
 async def claim(
-    session: TenantSession, holder: str, until: datetime, *, avoiding: Collection[str]
+    session: TenantSession,
+    holder: str,
+    until: datetime,
+    *,
+    avoiding: Collection[str],
+    avoiding_long: Collection[str] | None = (),
 ) -> QueuedJobRow | None:
-    """The job that has been due for longest becomes this holder's: its org_id and job_id (a session of the directory).
+    """The job that has been due for longest becomes this holder's, as it was (a session of the directory).
 
-    None is taken of the organizations to be avoided.
+    None is taken of the organizations to be avoided, none that takes long of those of `avoiding_long`; None is all.
     """
     due = (
-        select(col(QueuedJob.org_id), col(QueuedJob.job_id))
+        select(col(QueuedJob.org_id), col(QueuedJob.job_id), col(QueuedJob.is_long))
         .where(col(QueuedJob.due_at) <= now())
         .order_by(col(QueuedJob.due_at), col(QueuedJob.job_id))
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    found: QueuedJobRow | None = await session.row(
-        due.where(col(QueuedJob.org_id).not_in(avoiding)) if avoiding else due
-    )
+    if avoiding:
+        due = due.where(col(QueuedJob.org_id).not_in(avoiding))
+    if avoiding_long is None:
+        due = due.where(col(QueuedJob.is_long).is_(False))
+    elif avoiding_long:
+        due = due.where(or_(col(QueuedJob.is_long).is_(False), col(QueuedJob.org_id).not_in(avoiding_long)))
+    found: QueuedJobRow | None = await session.row(due)
     if found is not None:
         await session.execute(
             update(QueuedJob)

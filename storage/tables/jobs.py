@@ -59,7 +59,8 @@ class QueuedJob(Directory, table=True):
     """An unfinished job's place in the queue of all organizations (decision 33): identifiers, a time and nothing else.
 
     It is due at `due_at`, or held by the run `holder` until then; a worker renews that while it works. With `again` it
-    is due at once when the run lets go of it: it was hastened meanwhile.
+    is due at once when the run lets go of it: it was hastened meanwhile. With `is_long` it waits for a place for work
+    that takes long.
     """
 
     __tablename__ = "job_queue"
@@ -73,6 +74,7 @@ class QueuedJob(Directory, table=True):
     due_at: datetime
     holder: str | None = Field(default=None, sa_type=Identifier)
     again: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})
+    is_long: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})
 
 
 class JobWorker(Directory, table=True):

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway.observability import logs, metrics, metrics_endpoint
+from gateway.observability import in_turns, logs, metrics, metrics_endpoint
 from tests.support.postgresql import Server
 from tests.support.service import environment
 
@@ -277,7 +277,7 @@ def test_what_the_document_says_of_metrics_and_logs_is_there() -> None:
     named = set(re.findall(r"`?(crm_[a-z_]+)", text))
     defined = {
         sample
-        for module in (metrics, metrics_endpoint)
+        for module in (in_turns, metrics, metrics_endpoint)
         for sample in re.findall(r'"(crm_[a-z_]+)"', Path(str(module.__file__)).read_text())
     }
     source = Path(str(metrics.__file__)).read_text()

@@ -55,6 +55,7 @@ CHECKS = [
     "credentials",
     "demo_data",
     "roll_ups",
+    "connections",
     "analytics",
     "artifact_store",
     "mail",

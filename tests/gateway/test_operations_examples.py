@@ -87,7 +87,7 @@ async def test_a_stopped_worker_is_seen_in_the_metrics(
 async def test_a_webhook_that_is_not_told_is_seen_in_the_metrics(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.observability.metrics_endpoint._WEBHOOKS_SECONDS", 0.0)
+    monkeypatch.setattr("gateway.observability.in_turns._SECONDS", 0.0)
     async with open_gateway(database_url, tmp_path / "data") as gateway:
         assert _undelivered(await _metrics(gateway)) == 0.0
         world = gateway.world
@@ -102,8 +102,8 @@ async def test_what_the_age_of_webhooks_costs_has_a_bound(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Decision 904: some organizations are asked each time, in turns, and all of them come to it."""
-    monkeypatch.setattr("gateway.observability.metrics_endpoint._WEBHOOKS_SECONDS", 0.0)
-    monkeypatch.setattr("gateway.observability.metrics_endpoint._ORGANIZATIONS_AT_ONCE", 2)
+    monkeypatch.setattr("gateway.observability.in_turns._SECONDS", 0.0)
+    monkeypatch.setattr("gateway.observability.in_turns._ORGANIZATIONS_AT_ONCE", 2)
     everybody = [str(number) for number in range(5)]
     asked: list[str] = []
     since = {"4": now() - timedelta(hours=2), "1": now() - timedelta(hours=1)}

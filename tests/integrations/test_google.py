@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from jobs.long_places import LongPlaces
 from storage.base import now
 from storage.tables import Event, Integration, SyncItem, SyncOccurrence
 from tests.integrations.test_refresh import sync
@@ -92,6 +93,36 @@ async def test_a_cursor_that_is_forgotten_loses_and_doubles_nothing(one: Tenant,
     assert all(found[subject] == before[subject] for subject in found if subject != "M 5")
     shown = await connection(one, mine)
     assert (shown["status"], shown["problem"], (await runs(one, mine))[0]["status"]) == ("active", None, "succeeded")
+
+
+async def test_reading_everything_waits_for_a_place_and_what_is_short_does_not(one: Tenant, google: Google) -> None:
+    """Whether somebody asked for it or the provider has forgotten the cursor (decision 1030)."""
+    account, places = google.account(), LongPlaces()
+    google.put(account, *(meeting(f"m{n}", at(1 + n), subject=f"M {n}") for n in range(5)))
+    mine = await connected(one, google, account)
+    for holder in "ab":
+        places.take(one.id, holder)
+
+    async def asked(**body: bool) -> tuple[list[str], Any]:
+        headers = one.headers()
+        assert (await one.gateway.rest("POST", f"/integrations/{mine}/sync", headers, body)).status_code == 202
+        return await work(one, long=places), (await runs(one, mine))[0]
+
+    ended, run = await asked(full=True)
+    assert (ended, run["status"], run["started_at"]) == (["released"], "queued", None)
+    places.give_back("a")
+    assert await work(one, long=places) == ["succeeded"]
+    places.take(one.id, "a")
+    ended, run = await asked()
+    assert (ended, run["status"], run["mode"], run["calls"]) == (["succeeded"], "succeeded", "incremental", 1)
+    google.put(account, meeting("m5", at(9), subject="M 5"))
+    google.forgets_before = google.number + 1
+    ended, run = await asked()
+    assert (ended, run["status"], run["calls"]) == (["released"], "running", 1)
+    places.give_back("b")
+    await work(one, long=places)
+    [run] = [each for each in await runs(one, mine) if each["id"] == run["id"]]
+    assert (run["status"], run["calls"], run["created"], run["removed"]) == ("succeeded", 2, 1, 0)
 
 
 async def test_occurrences_move_and_go_by_themselves(one: Tenant, google: Google) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from storage.base import now
-from storage.tables import Activity, Event, SyncItem, SyncOccurrence, SyncStream
+from storage.tables import Activity, Event, SyncItem, SyncOccurrence, SyncRun, SyncStream
 from tests.integrations.test_google import runs
 from tests.integrations.test_refresh import sync
 from tests.support.consents import Elsewhere, begin, come_back, complete, connected
@@ -67,8 +67,8 @@ def reads(provider: Elsewhere) -> int:
 
 async def test_a_message_is_an_activity_by_its_headers(one: Tenant, provider: Elsewhere) -> None:
     account, bob = provider.account(), await contact(one)
-    copies = ("eve@out.example",)
-    provider.send(account, received("in", account, subject="  Re:\r\n Offer ", copies=copies, sent_at=ago(days=2)))
+    copies, sent_at = ("eve@out.example",), ago(days=2)
+    provider.send(account, received("in", account, subject="  Re:\r\n Offer ", copies=copies, sent_at=sent_at))
     provider.send(account, Letter("out", ago(hours=3), account.email, (BOB,), subject="Answer", is_outgoing=True))
     mine = await connected(one, provider, account, **MAIL)
     found = await emails(one)
@@ -79,7 +79,7 @@ async def test_a_message_is_an_activity_by_its_headers(one: Tenant, provider: El
     assert (first["fromAddress"], first["toAddresses"], first["ccAddresses"]) == (BOB, [account.email], list(copies))
     assert (first["messageId"], first["threadId"], first["contactId"]) == ("<in@mail.example>", "t-in", bob)
     assert (second["direction"], second["ownerId"]) == ("OUTBOUND", one.subject("member"))
-    assert first["sentAt"] == f"{ago(days=2):%Y-%m-%dT%H:%M}:{first['sentAt'][17:19]}Z"
+    assert first["sentAt"] == f"{sent_at:%Y-%m-%dT%H:%M:%S}Z"
     shown = await connection(one, mine)
     assert (shown["counts"]["emails"], shown["counts"]["meetings"]) == (2, 0)
     assert {(s["kind"], s["enabled"], s["window_from"]) for s in shown["streams"]} == {("mail", True, None)}
@@ -123,6 +123,7 @@ async def test_what_has_no_contact_leaves_nothing_but_its_time(one: Tenant, prov
     await contact(one, "canary-doctor@clinic.example")
     await sync(one, mine, full=True)
     assert set(await emails(one)) == {"Taken", "CanaryOfAResult"}
+    assert sorted(await one.rows(SyncRun.skipped)) == [(0,), (2,)]  # each once
 
 
 async def test_what_came_since_then_and_nothing_twice(one: Tenant, provider: Elsewhere) -> None:

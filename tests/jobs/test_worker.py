@@ -13,8 +13,9 @@ from sqlalchemy import select, update
 
 from contract.errors import InvalidState
 from contract.vocabulary import JobStatus
-from jobs import attempts
-from jobs.queue import enqueue
+from jobs import attempts, long_places
+from jobs.long_places import LONG_OF_ONE
+from jobs.queue import enqueue, enqueue_each
 from jobs.work import LeaseLost, Retry, Run, WorkFailed, work
 from jobs.worker import SLOTS_OF_ONE
 from storage.base import now
@@ -281,6 +282,38 @@ async def test_an_organization_with_much_to_do_leaves_room_for_the_other(world: 
             await asyncio.sleep(0.02)
     assert len(begun) == SLOTS_OF_ONE
     let_go.set()
+
+
+async def test_long_work_leaves_places_to_what_is_short(
+    world: World, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waits for a place holds no slot, and no attempt of it is counted (decision 1030)."""
+    monkeypatch.setattr(long_places, "LONG", LONG_OF_ONE + 1)
+    let_go, begun = asyncio.Event(), list[str]()
+
+    @work("long")
+    async def long(run: Run) -> None:
+        run.takes_long()
+        begun.append(run.org_id)
+        await let_go.wait()
+
+    @work("quick")
+    async def quick(run: Run) -> None:
+        pass
+
+    every = [await put(world, "long") for _ in range(SLOTS_OF_ONE + 2)]
+    workers.start()
+    await until(world, await put(world, "quick"), *DONE)
+    async with world.database.writing(world.two.id) as session:
+        await enqueue_each(session, "long", [{}] * 3)
+    while len(begun) < LONG_OF_ONE + 1:  # noqa: ASYNC110  # the first ones of each
+        await asyncio.sleep(0.02)
+    await until(world, await put(world, "quick"), *DONE)
+    assert sorted(begun) == sorted([world.one.id] * LONG_OF_ONE + [world.two.id])
+    let_go.set()
+    rows = [await until(world, job, *DONE) for job in every]
+    assert {(row.status, row.attempts) for row in rows} == {("succeeded", 1)}
+    assert begun.count(world.one.id) == len(every)
 
 
 async def test_a_run_that_lost_its_job_writes_nothing(world: World, workers: Workers) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from sqlalchemy import update
 
 from jobs.attempts import Attempt, Claim
+from jobs.long_places import LongPlaces
 from jobs.sync import sources
 from jobs.sync.sources import Secret
 from providers.outbound import Outbound
@@ -89,8 +91,11 @@ async def by_address(tenant: Tenant, url: str, role: str = "member") -> str:
     return identifier
 
 
-async def work(tenant: Tenant, *, anyway: bool = False) -> list[str]:
-    """Do the organization's jobs that are due, or all of them anyway; how the attempts ended."""
+async def work(tenant: Tenant, *, anyway: bool = False, long: LongPlaces | None = None) -> list[str]:
+    """Do the organization's jobs that are due, or all of them anyway; how the attempts ended.
+
+    Unless `long` is given there is a place for whatever takes long.
+    """
     database = tenant.gateway.world.database
     ports = replace(tenant.gateway.runtime.ports, outbound=Outbound(allow_loopback=True))
     ended = []
@@ -98,13 +103,15 @@ async def work(tenant: Tenant, *, anyway: bool = False) -> list[str]:
         await hurry(tenant)
     async with database.directory() as session:
         others = [org_id for org_id in await organizations.all_ids(session) if org_id != tenant.id]
+    crowded: Collection[str] | None = () if long is None else None if long.are_all_taken else long.crowded
     for _ in range(100):
-        holder = new_id()
+        holder, until = new_id(), now() + timedelta(seconds=60)
         async with database.directory(writing=True) as session:
-            row = await jobs.claim(session, holder, now() + timedelta(seconds=60), avoiding=others)
+            row = await jobs.claim(session, holder, until, avoiding=others, avoiding_long=crowded)
         if row is None:
             break
-        ended.append((await Attempt(database, ports, Claim(row.org_id, row.job_id, holder)).make()).value)
+        attempt = Attempt(database, ports, Claim(row.org_id, row.job_id, holder), long=long)
+        ended.append((await attempt.make()).value)
     await ports.outbound.close()
     return ended
 
