@@ -64,6 +64,11 @@ class Contestant:
         finally:
             connection.close()
 
+    def resident(self) -> float:
+        """The resident memory now of the process and its children, in MiB."""
+        texts = (Path(f"/proc/{pid}/status").read_text() for pid in family(self.pid))
+        return round(sum(int(text.split("VmRSS:")[1].split()[0]) for text in texts) / 1024, 1)
+
     def memory(self) -> float:
         """The most resident memory so far of the process and its children, in MiB."""
         texts = (Path(f"/proc/{pid}/status").read_text() for pid in family(self.pid))

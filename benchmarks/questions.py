@@ -18,6 +18,7 @@ import httpx
 
 from benchmarks.asking import Request, graphql
 from benchmarks.contestants import Contestant
+from benchmarks.others import noted
 from identity.tokens import EmbeddedIssuer
 from storage.seeding.plan import Blueprint
 
@@ -33,7 +34,6 @@ _OF_AN_ORGANIZATION = 10
 _OF_A_CALLER = 2
 _READING = 1.0
 """Seconds for which a caller reads before asking again."""
-_BETWEEN = 0.01
 _LATEST = 5.5
 _ENDS = (504, 422, 200)
 """Its time is over, PostgreSQL has refused it by what it would cost, or the data were few."""
@@ -111,16 +111,8 @@ def _noticed(contestant: Contestant, disturb: Disturbance, turns: Turns) -> tupl
 
 
 def others(contestant: Contestant, seconds: float) -> float:
-    """The 99th percentile of a caller who asks for a page again and again."""
-    request, times, end = graphql(_PAGE, {}), [], time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        before = time.perf_counter()
-        status, body = contestant.ask(request)
-        if status != 200 or b'"errors"' in body:
-            raise RuntimeError(f"{status}: {body[:500]!r}")
-        times.append((time.perf_counter() - before) * 1_000)
-        time.sleep(_BETWEEN)
-    return late(times, 100)
+    """The 99th percentile of a caller who asks for a page again and again, in a process of its own."""
+    return late(noted(contestant.port, contestant.encoded(graphql(_PAGE, {})), seconds), 100)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from identity.claims import (
     Rules,
 )
 from identity.signatures import InvalidToken, PublicKey, parse
+from identity.verified import Verified
 
 __all__ = ["DEFAULT_ISSUER", "DISCOVERY_PATH", "JWKS_PATH", "Claims", "EmbeddedIssuer", "InvalidToken"]
 
@@ -63,6 +64,7 @@ class EmbeddedIssuer:
         self._kid = key.thumbprint()
         # Imported anew, so that a verification cannot touch the private part.
         self._public = {public.kid: public for public in map(_verifying, filter(None, (key, previous)))}
+        self._verified = Verified()
         self._rules = Rules(issuer, audience, frozenset({ACCESS_TOKEN_TYPE}), own_claims=True)
 
     def mint(
@@ -109,12 +111,17 @@ class EmbeddedIssuer:
 
     async def verify(self, token: str) -> Claims:
         """Reads the token's claims; InvalidToken where this issuer did not make it or it is not valid now."""
+        now = self._now()
+        known = self._verified.claims(token, now)
+        if known is not None:
+            return known
         unverified = parse(token)
         public = self._public.get(unverified.kid)
         if public is None:
             raise InvalidToken("signed with an unknown key")
-        claims = self._rules.read(unverified, self._now())
+        claims = self._rules.read(unverified, now)
         unverified.verify(public)
+        self._verified.remember(token, claims, now)
         return claims
 
     def jwks(self) -> dict[str, object]:

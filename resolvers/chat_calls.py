@@ -39,12 +39,13 @@ class Calls:
         self._progress = progress
         self._propose = proposing
 
-    async def make(self, ctx: Context, call: Call, before: list[Said], step: list[JsonDict]) -> None:
+    async def make(self, ctx: Context, call: Call, taken: Callable[[], list[Said]], step: list[JsonDict]) -> None:
         """Call a tool, and tell both the call and what it gave.
 
-        `before` are events that come first, and `step` what is stored with them. Raises RunEnds and RunLost.
+        `taken` gives the events that come first, and `step` is stored with them. Raises RunEnds and RunLost.
         """
         read = await self._log.patiently(lambda: self._read(ctx, call))
+        before = taken()
         if call.id in self._progress.told_calls:
             if before or step:
                 await self._log.tell(*before, steps=step)

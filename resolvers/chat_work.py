@@ -223,7 +223,6 @@ class Work:
         if self._is_resumed:
             resumed = {"attempt": run.attempts, "discard_after": progress.void_after}
             await self._log.tell((ChatEventType.RUN_RESUMED, resumed))
-        before: list[Said] = []
         step: list[JsonDict] = []
         while True:
             await approvals.settle(self._acting, calls)
@@ -235,8 +234,8 @@ class Work:
                 if self._log.run.tool_calls >= CHAT_TOOL_CALLS_MAX and call.id not in progress.told_calls:
                     raise RunEnds(ChatErrorCode.STEP_LIMIT)
                 ctx = await self._acting()
-                await calls.make(ctx, call, before, step)
-                before, step = [], []
+                await calls.make(ctx, call, self._text.taken, step)
+                step = []
             if await approvals.wait():
                 return None
             if progress.open:
@@ -247,7 +246,6 @@ class Work:
             if not answered.calls:
                 return _Ending(ChatRunStatus.SUCCEEDED)
             step = [progress.said(answered, *self._text.of_step)]
-            before = self._text.taken()
 
     async def _acting(self) -> Context:
         """The caller as of now. Raises Unauthenticated, and RunEnds for one who may read no records any more."""

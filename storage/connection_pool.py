@@ -3,8 +3,12 @@
 The driver's connections are kept here from one user to the next. There are never more of them than turns.
 """
 
+import asyncio
+import ctypes
+import sqlite3
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
 
 import asyncpg
 
@@ -16,6 +20,10 @@ Driver = Any
 """A connection of a driver. Any: asyncpg's and aiosqlite's have no class in common, and asyncpg ships no types."""
 
 _FAREWELL_SECONDS = 2.0
+IDLE_SECONDS: Final = 5.0
+"""The seconds after which a connection to a file that nobody has used is closed."""
+IDLE_KEPT: Final = 2
+"""So many are kept for as long as the process lives."""
 
 
 class PoolState(NamedTuple):
@@ -45,7 +53,8 @@ class Connections:
     """The connections of one database, of which there are never more than turns.
 
     Where there is one writer at a time, it has a turn of its own: who writes waits for no reader, and those who queue
-    to write keep no reader from the database.
+    to write keep no reader from the database. Each connection then is a file that this process has open, a thread, the
+    schema and pages of its own: those that a burst had made are closed again (decision 1042).
     """
 
     def __init__(self, open: Callable[[], Awaitable[Driver]], size: int, *, one_writer: bool = False) -> None:
@@ -53,6 +62,11 @@ class Connections:
         self._turns = Turns(size, CONNECTION_SECONDS)
         self._writers = Turns(1, None) if one_writer else self._turns
         self._at_hand: list[Driver] = []
+        """The one that was used last is the first to be used again, so the others are idle together."""
+        self._least = 0
+        """How many were at hand all the time since the last look at those that are idle."""
+        self._looking: asyncio.TimerHandle | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._is_closed = False
 
     @property
@@ -68,7 +82,9 @@ class Connections:
         if not turns.at_once(group):
             await turns.wait(group)
         if self._at_hand:
-            return Taken(self._at_hand.pop(), turns, group)
+            driver = self._at_hand.pop()
+            self._least = min(self._least, len(self._at_hand))
+            return Taken(driver, turns, group)
         try:
             driver = await self._open()
         except BaseException:
@@ -86,7 +102,23 @@ class Connections:
             return
         if not (isinstance(driver, asyncpg.Connection) and driver.is_closed()):
             self._at_hand.append(driver)
+            self._look_later()
         taken.turns.give_back(taken.group)
+
+    def _look_later(self) -> None:
+        """Look once in a while, as long as there are more than are kept: one timer, whoever gives back."""
+        if self._writers is not self._turns and self._looking is None and len(self._at_hand) > IDLE_KEPT:
+            self._least = len(self._at_hand)
+            self._looking = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Close those that nobody has used since the last look."""
+        self._looking = None
+        idle = self._at_hand[: max(0, self._least - IDLE_KEPT)]
+        if idle and (self._ending is None or self._ending.done()):
+            del self._at_hand[: len(idle)]
+            self._ending = asyncio.create_task(_closed(idle))
+        self._look_later()
 
     async def give_up(self, taken: Taken) -> None:
         """End a connection that may be in disorder, without a farewell that its server might not answer."""
@@ -103,6 +135,10 @@ class Connections:
     async def close(self) -> None:
         """End those that are at hand, and from now on each one that is given back."""
         self._is_closed = True
+        if self._looking is not None:
+            self._looking.cancel()
+        if self._ending is not None:
+            await asyncio.wait({self._ending})
         while self._at_hand:
             driver = self._at_hand.pop()
             if isinstance(driver, asyncpg.Connection):
@@ -117,6 +153,20 @@ class Connections:
     def _ended(self, driver: Driver) -> None:
         """The server ended a connection: where it was at hand, it is so no longer."""
         self._at_hand = [other for other in self._at_hand if other is not driver]
+
+
+async def _closed(idle: list[Driver]) -> None:
+    """Close connections to a file, and give the system back what they took."""
+    for driver in idle:
+        with suppress(sqlite3.Error):
+            await driver.close()
+    await asyncio.to_thread(_trim)
+
+
+def _trim() -> None:
+    """The library of C keeps what is free for itself; another library than GNU's has no such call."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 async def _end(driver: Driver) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from contract.analytics_queries import Operator
 from contract.analytics_results import ChartKind
 from contract.catalog import ColumnKind, DateGrain, Entity
-from contract.vocabulary import SortDirection
+from contract.vocabulary import DealStatus, SortDirection
 from resolvers.analytics_inputs import AnalyticsOrder, AnalyticsQuery
 from resolvers.questions.listing import Unmade, first_of, listed
 from resolvers.questions.periods import Stretch
@@ -98,6 +98,7 @@ class _Assembly:
         measures = slots.measures
         if len(measures) > 1:
             raise Unmade(*(slots.said.get(name, name) for name in measures[1:]))
+        self._wording()
         if slots.is_how_long:
             if slots.entity == "meetings" and not measures:
                 measures.append("minutes_average")
@@ -121,12 +122,35 @@ class _Assembly:
         for name in list(measures):
             if name in _OF_STATES:
                 self._of_state(name)
+        if measures == ["value_sum"] and "stage" in slots.by and self._has_status("open"):
+            measures.append("count")  # which is the pipeline by stage
         if len(measures) == 1:
             measures[:] = [*_BESIDE.get(measures[0], ()), measures[0]]
         if measures == ["stage_days"] and not slots.by:
             self.by.append("stage")
         if not measures and self._is_counted():
             measures.append("count")
+
+    def _wording(self) -> None:
+        """Decline words that have one meaning only together with others (decision 1040)."""
+        slots, said = self.slots, self.slots.said
+        if slots.is_much and not said and not any(map(self._has_status, DealStatus)):
+            raise Unmade("how much")
+        length = said.get("sales_cycle_days", "").casefold()
+        if length.startswith("to ") and not slots.is_how_long:
+            raise Unmade(length)
+        stays = said.get("stage_days")
+        is_of_stages = "stage" in slots.by or slots.condition("stage") is not None
+        if stays is not None and not is_of_stages and "stage" not in stays.casefold():
+            raise Unmade(stays)
+        share = said.get("conversion_rate", "")
+        is_narrowed = bool(slots.by or slots.grain or slots.conditions or slots.stretches)
+        if is_narrowed and " of leads that " in share.casefold():
+            raise Unmade(share.split()[0])
+
+    def _has_status(self, status: str) -> bool:
+        found = self.slots.condition("status")
+        return found is not None and (found.op, found.value) == (Operator.EQ, status)
 
     def _of_state(self, measure: str) -> None:
         name, op, value = _OF_STATES[measure]
@@ -157,6 +181,10 @@ class _Assembly:
 
     def _periods(self) -> None:
         slots, name = self.slots, self._date
+        if slots.is_compared and len(slots.stretches) != 2:
+            raise Unmade("compare")
+        if slots.is_undated and slots.date is None and slots.stretches:
+            raise Unmade(slots.stretches[0].words)
         if not slots.stretches and slots.grain is None:
             if slots.date is not None:
                 raise Unmade(slots.date_text)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from contract.analytics_queries import Operator
 from contract.catalog import ColumnKind
-from resolvers.questions.periods import GRAINS, stretch_at
+from resolvers.questions.periods import GRAINS, Stretch, stretch_at
 from resolvers.questions.tokens import starts
 
 if TYPE_CHECKING:
@@ -28,8 +28,18 @@ _OVERDUE: Final = (
 )
 
 
+_INTRODUCING: Final = frozenset({"with", "whose", "having", "have", "has", "where"})
+_BEING: Final = frozenset({"is", "are", "was", "of", "in", "on", "within", "during", "fall"})
+_GONE: Final = (
+    *(("passed",), ("has", "passed"), ("have", "passed"), ("has", "already", "passed"), ("already", "passed")),
+    *(("in", "the", "past"), ("is", "in", "the", "past"), ("are", "in", "the", "past")),
+)
+
+
 def versus(reader: "Reader") -> int:
     """Two periods that are compared: compare … with …, versus."""
+    if reader.form() == "how" and reader.form(1) in ("do", "doe", "does", "did"):
+        return 2 if any(token.form == "compare" for token in reader.tokens[reader.place :]) else 0
     if reader.form() == "compare":
         reader.slots.is_compared = True
         return 1
@@ -40,6 +50,29 @@ def versus(reader: "Reader") -> int:
             return size if reader.slots.stretches else 0
     joins = reader.slots.is_compared and reader.slots.stretches and reader.form() in ("with", "to", "and")
     return 1 if joins and stretch_at(reader.tokens[reader.place + 1 :], reader.today) else 0
+
+
+def dated(reader: "Reader") -> int:
+    """A date with its time: with a closing date next month, whose close date has passed."""
+    size = 1 if reader.form() in _INTRODUCING else 0
+    at = reader.behind_articles(reader.place + size)
+    named = reader.dimension(at) if size else None
+    if named is None or not reader.is_date(named[0]) or reader.slots.date not in (None, named[0]):
+        return 0
+    behind = at + named[1]
+    gone = next((len(words) for words in _GONE if starts(reader.tokens, behind, words)), 0)
+    if gone and (behind + gone == len(reader.tokens) or reader.tokens[behind + gone].form not in GRAINS):
+        found: tuple[Stretch, int] | None = Stretch("in the past", end=reader.today), gone
+    else:
+        while behind < len(reader.tokens) and reader.tokens[behind].form in _BEING:
+            behind += 1
+        found = stretch_at(reader.tokens[behind : behind + 12], reader.today)
+    if found is None:
+        return 0
+    reader.slots.date, reader.slots.date_text = named[0], reader.tokens[at].text
+    reader.slots.stretches.append(found[0])
+    reader.mark_period()
+    return behind - reader.place + found[1]
 
 
 def timed(reader: "Reader") -> int:

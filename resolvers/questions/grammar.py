@@ -10,7 +10,7 @@ from contract.analytics_queries import Operator
 from contract.catalog import ColumnKind, Entity
 from contract.limits import ANALYTICS_ROWS_MAX
 from resolvers.questions import conditions, groupings, linked
-from resolvers.questions.groupings import AGES, TOPS
+from resolvers.questions.groupings import RANKING
 from resolvers.questions.lexicon import ASSUMED_NOUNS, Phrases, Sense, Slot, phrases_of
 from resolvers.questions.names import Names
 from resolvers.questions.slots import Slots
@@ -36,20 +36,28 @@ _IDLE: Final = frozenset(
             "exist",
         ),
         *("whole", "entire", "know", "got", "their", "they", "it", "its", "actually", "bring", "just", "altogether"),
-        *("distribution", "split", "came"),
+        *("distribution", "split", "came", "yet", "already"),
     }
 )
 """Words that change nothing about what is asked."""
 _POLITE: Final = (
     *(("can", "you"), ("could", "you"), ("i", "want"), ("we", "want"), ("i", "need"), ("we", "need"), ("right", "now")),
     *(("i", "would", "like"), ("would", "like"), ("to", "see"), ("to", "know"), ("to", "get"), ("to", "show")),
+    *(("at", "all"), ("break", "down")),
 )
 _LISTS: Final = frozenset({"which", "list", "what", "who", "name", "show", "find", "display"})
 _VERBS: Final = frozenset(
-    {"close", "create", "add", "make", "win", "lose", "convert", "capture", "get", "open", "complete"}
+    {
+        *("close", "create", "add", "make", "win", "lose", "convert", "capture", "get", "complete"),
+        *("disqualify", "bounce"),
+    }
 )
 _ASKING: Final = frozenset({"please", "you", "me", "us", "to", "and", "let"})
 """Behind these, or as the first word, a verb says what is to be done, which no question does."""
+_BEGINNING: Final = frozenset({"do", "not", "never", "just", "now", "can", "could", "would", "please", "you"})
+"""So it does behind nothing but these."""
+_BETWEEN: Final = frozenset({"yet", "been", "be", "already"})
+"""May stand between «not» and what is not."""
 _NUMBERS: Final = {
     word: Decimal(n)
     for n, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
@@ -141,12 +149,19 @@ class Reader:
 
     def phrase(self) -> int:
         """The longest phrase about the entity: its noun, a measure, a state, or which date is meant."""
-        before = self.tokens[self.place - 1].form if self.place else "to"
-        is_order = self.form() in _VERBS and self.form() != "open" and before in _ASKING
+        is_order = self._is_order()
         for sense, size in self.phrases.at(self.tokens, self.place):
             if not (is_order and size == 1) and self._takes(sense, size):
                 return size
         return 0
+
+    def _is_order(self) -> bool:
+        """Says whether a verb tells to do something; «wins» is none."""
+        token = self.tokens[self.place]
+        if token.form not in _VERBS or token.form != token.text.casefold():
+            return False
+        before = [one.form for one in self.tokens[: self.place]]
+        return not before or before[-1] in _ASKING or _BEGINNING.issuperset(before)
 
     def _takes(self, sense: Sense, size: int) -> bool:
         slots = self.slots
@@ -194,23 +209,26 @@ class Reader:
     def state(slots: Slots, sense: Sense, *, negated: bool = False) -> None:
         """Have the records be in a state; two of them of one dimension are either of both."""
         slots.assume(sense.words)
-        slots.weak_date = slots.weak_date or sense.date
+        slots.is_undated |= negated and sense.date is not None
+        slots.weak_date = slots.weak_date or (None if negated else sense.date)
         slots.add(sense.name, Operator.NEQ if negated else sense.op, sense.value)
 
     def measure(self, name: str) -> None:
         if name == "value_sum" and self.slots.is_average:
             name = "value_average"
+        if name == "weighted_sum" and self.slots.is_much and not self.slots.said:
+            self.slots.measures.clear()
         if name not in self.slots.measures:
             self.slots.measures.append(name)
 
     def length(self) -> int:
         """«Time» and «days» of a length: how many days, average time; «10» of the ten that are asked for."""
         before = self.tokens[self.place - 1].form if self.place else ""
-        if self.form() in ("time", "day") and before in ("average", "many", "of", "mean"):
+        if self.form() in ("time", "day") and before in ("average", "many", "of"):
             self.slots.is_how_long = True
             return 1
         number = self.whole(0)
-        if number is None or not any(token.form in TOPS or token.form in AGES for token in self.tokens):
+        if number is None or not any(token.form in RANKING for token in self.tokens):
             return 0
         at = self.place + 1
         state = next(self.phrases.at(self.tokens, at, Slot.STATE), None)
@@ -225,7 +243,8 @@ class Reader:
         if form == "how" and self.form(1) in ("many", "long", "much"):
             slots.is_counted |= self.form(1) == "many"
             slots.is_how_long |= self.form(1) == "long" or self.form(2) == "time"
-            if self.form(1) == "much" and self.entity.name == "deals" and self.form(2) != "time":
+            slots.is_much |= self.form(1) == "much" and self.form(2) != "time"
+            if self.form(1) == "much" and self.entity.name == "deals" and self.form(2) not in ("time", "of"):
                 self.measure("value_sum")
             elif self.form(1) == "much" and self.form(2) != "time":
                 return 0
@@ -234,7 +253,9 @@ class Reader:
             slots.is_counted = form != "total" or self.form(1) != "of"
             slots.is_total |= form == "total"
             return 1
-        if form in ("average", "mean", "avg", "typical", "averaged") or (form == "on" and self.form(1) == "average"):
+        if slots.is_how_long and form in ("last", "take"):
+            return 1
+        if form in ("average", "typical", "averaged") or (form == "on" and self.form(1) == "average"):
             slots.is_average = True
             slots.measures = ["value_average" if name == "value_sum" else name for name in slots.measures]
             return 2 if form == "on" else 1
@@ -245,13 +266,13 @@ class Reader:
             slots.is_total = True
             slots.is_sum |= form in ("sum", "summed")
             return 1
-        if (
-            form in _NEGATIONS
-            and not self.negated
-            and any(True for _ in self.phrases.at(self.tokens, self.place + 1, Slot.STATE))
-        ):
-            self.negated = True
-            return 1
+        if form in _NEGATIONS and not self.negated:
+            behind = self.place + 1
+            while behind < len(self.tokens) and self.tokens[behind].form in _BETWEEN:
+                behind += 1
+            if any(True for _ in self.phrases.at(self.tokens, behind, Slot.STATE)):
+                self.negated = True
+                return behind - self.place
         if form in _LISTS:
             slots.is_listed = True
             return 1
@@ -262,8 +283,9 @@ class Reader:
 
 
 _RULES: Final[Sequence[Callable[[Reader], int]]] = (
-    *(groupings.chart, conditions.versus, conditions.timed, groupings.ordered, groupings.grouped, conditions.numbered),
-    *(groupings.asked, groupings.top, linked.without, linked.having, conditions.overdue, conditions.mine),
+    *(groupings.chart, conditions.versus, conditions.dated, conditions.timed, groupings.ordered, groupings.grouped),
+    *(conditions.numbered, groupings.asked, groupings.sourced, groupings.top, linked.without, linked.having),
+    *(conditions.overdue, conditions.mine),
     *(linked.valued, linked.named, conditions.in_currency, groupings.spread, Reader.phrase, Reader.length, Reader.word),
 )
 """The rules that are tried at each word, in this order; each says how many words it has read."""

@@ -34,10 +34,13 @@ TOPS: Final = {
     **dict.fromkeys(("smallest", "lowest", "fewest", "worst", "least", "bottom"), False),
 }
 AGES: Final = {"newest": True, "latest": True, "recent": True, "oldest": False, "earliest": False}
+RANKING: Final = frozenset({*TOPS, *AGES, "healthiest", "unhealthiest"})
+"""Words of which each says that the first are asked for."""
 _CHARTS: Final = {"table": ChartKind.TABLE, "bar": ChartKind.BAR, "line": ChartKind.LINE}
 _HEALTHY: Final = {
     **{("least", "healthy"): False, ("most", "healthy"): True, ("unhealthiest",): False, ("healthiest",): True},
 }
+_WORTH: Final = {("worth", "the", "most"): True, ("worth", "most"): True, ("worth", "the", "least"): False}
 _OF_VALUE: Final = {"most": "highest", "least": "lowest"}
 _SPREAD: Final = frozenset({"distributed", "spread", "divided", "split", "broken"})
 
@@ -65,7 +68,8 @@ def ordered(reader: "Reader") -> int:
                 return 0
             size = len(words) + found[1]
             word = reader.form(size)
-            reader.slots.order = found[0], word in ("descending", "desc")
+            is_falling = bool(reader.slots.ranks) and word not in ("ascending", "asc")
+            reader.slots.order = found[0], is_falling or word in ("descending", "desc")
             return size + (word in ("descending", "desc", "ascending", "asc"))
     return 0
 
@@ -74,6 +78,8 @@ def grouped(reader: "Reader") -> int:
     """The dimensions that are grouped by: by owner and month, per week, monthly."""
     if reader.form() in _PERIODIC:
         return _period(reader, _PERIODIC[reader.form()], 1)
+    if reader.form(1) == "by" and reader.form() == reader.form(2) and (found := _grouping(reader, 2)):
+        return 2 + found  # stage by stage
     for words in _BY:
         if starts(reader.tokens, reader.place, words):
             size = len(words)
@@ -140,6 +146,10 @@ def _grouping(reader: "Reader", size: int) -> int:
         reader.measure(measured[0])
         reader.slots.order = measured[0], reader.slots.ranks
         return skipped + measured[1]
+    if measured is not None and reader.entity.name == "campaigns" and not (reader.slots.by or reader.slots.measures):
+        reader.measure(measured[0])
+        reader.slots.is_each = True
+        return skipped + measured[1]
     return 0
 
 
@@ -179,14 +189,46 @@ def asked(reader: "Reader") -> int:
     return behind
 
 
+def sourced(reader: "Reader") -> int:
+    """Groups that records come from: which sources do we lose deals from."""
+    if len(reader.tokens) < 3 or reader.tokens[-1].form != "from" or reader.tokens[0].form not in ("which", "what"):
+        return 0
+    if reader.place == len(reader.tokens) - 1:
+        return 1 if reader.slots.by else 0
+    named = reader.dimension(1) if not reader.place else None
+    if named is None or reader.is_noun(1) or reader.is_date(named[0]) or reader.is_number(named[0]):
+        return 0
+    reader.slots.by.append(named[0])
+    return 1 + named[1]
+
+
+def _ranked(reader: "Reader") -> int:
+    """What is ranked by one thing that the words name together: the 5 healthiest, worth the most."""
+    size = 1 if reader.form() == "the" else 0
+    number = reader.whole(size)
+    size += 1 if number else 0
+    for ranks, name in ((_HEALTHY, "health_score"), (_WORTH, "value")):
+        words = next((one for one in ranks if starts(reader.tokens, reader.place + size, one)), None)
+        if words is not None and name in reader.entity.dimensions and reader.slots.ranks is None:
+            reader.slots.ranks, reader.slots.first = ranks[words], number or reader.slots.first
+            reader.slots.order = name, reader.slots.ranks
+            return size + len(words)
+    return 0
+
+
+def _leads_to_noun(reader: "Reader", place: int) -> bool:
+    """Says whether the noun follows, behind states: «open deals»."""
+    while (state := next(reader.phrases.at(reader.tokens, place, Slot.STATE), None)) is not None:
+        place += state[1]
+    return reader.is_noun(place)
+
+
 def top(reader: "Reader") -> int:
     """Top 10, the 5 largest, the newest; with the dimension that it is about, as in «worst health»."""
-    healthy = next((words for words in _HEALTHY if starts(reader.tokens, reader.place, words)), None)
-    if healthy is not None and "health_score" in reader.entity.dimensions and reader.slots.ranks is None:
-        reader.slots.ranks = _HEALTHY[healthy]
-        reader.slots.order = "health_score", reader.slots.ranks
-        return len(healthy)
-    size = 1 if reader.form() in ("the", "with") else 0
+    if ranked := _ranked(reader):
+        return ranked
+    is_in = reader.form() == "in" and reader.form(2) in TOPS and reader.form(3) == "health"
+    size = 1 if reader.form() in ("the", "with") or is_in else 0
     size += 1 if size and reader.form(size) == "the" else 0
     number = reader.whole(size)
     size += 1 if number else 0
@@ -213,6 +255,7 @@ def top(reader: "Reader") -> int:
     reader.slots.ranks, reader.slots.rank_word = TOPS[word], word
     named = reader.dimension(reader.place + size)
     is_of_records = reader.form() == "with" or not reader.measured(reader.place + size)
+    is_of_records |= named is not None and _leads_to_noun(reader, reader.place + size + named[1])
     if named is not None and reader.is_number(named[0]) and is_of_records:
         reader.slots.order = named[0], reader.slots.ranks
         return size + named[1]
@@ -231,4 +274,6 @@ def spread(reader: "Reader") -> int:
         return 1
     if reader.form() == "come" and reader.form(1) == "from" and "where" in forms[: reader.place]:
         return 2
+    if reader.form() == "come" and forms[reader.place + 1 :] == ["from"] and forms[0] in ("which", "what"):
+        return 1
     return 1 if reader.form() == "how" and reader.form(1) in ("are", "is") and _SPREAD.intersection(forms) else 0

@@ -122,12 +122,14 @@ _MEASURES: Final[Mapping[str, Mapping[str, str]]] = {
         "value_average": "average deal size|average deal value|average deal amount"
         "|average value of a deal|how big|how large",
         "weighted_sum": "weighted pipeline|weighted pipeline value|weighted value|weighted amount|weighted deal value"
-        "|forecast|pipeline forecast|probability weighted value|weighted pipeline amount|weighted",
+        "|forecast|pipeline forecast|probability weighted value|probability weighted pipeline"
+        "|probability weighted pipeline value|probability weighted amount|weighted pipeline amount|weighted",
         "win_rate": "win rate|winning rate|win percentage|success rate|win ratio|closing rate|close rate",
         "sales_cycle_days": "sales cycle|sales cycle length|length of the sales cycle|sales cycle in days|days to win"
         "|time to win|days to close|time to close|take to win a deal|take to close a deal|take to win deals"
         "|take to close deals|take us to win a deal|take us to close a deal|length of our sales cycle"
-        "|take until a deal is won|deal cycle",
+        "|take until a deal is won|deal cycle|take to win|take to close|to win a deal|to win deals"
+        "|to close a deal|to close deals",
         "stage_days": "stay|remain|time in stage|days in stage|spend|sit|time spent|stage duration"
         "|time per stage|days per stage|time in each stage|days in each stage|stage durations",
     },
@@ -146,7 +148,9 @@ _MEASURES: Final[Mapping[str, Mapping[str, str]]] = {
     "contacts": {"deal_count": "number of deals they are on"},
     "leads": {
         "conversion_rate": "conversion rate|lead conversion rate|lead conversion|rate of conversion"
-        "|conversion percentage|converting rate",
+        "|conversion percentage|converting rate|share of leads that convert|share of leads that converted"
+        "|percentage of leads that convert|percentage of leads that converted|proportion of leads that convert"
+        "|proportion of leads that converted",
         "days_to_convert": "days to convert|time to convert|days to conversion|time to conversion|conversion time"
         "|take to convert a lead|take to convert leads|take until a lead is converted|take a lead to convert"
         "|take leads to convert|take for a lead to convert",
@@ -163,8 +167,9 @@ _MEASURES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 MEASURED_BY: Final[Mapping[str, str]] = {
     "deals": "days per stage|time per stage|time in stage|days in stage|stage duration"
-    "|time in each stage|days in each stage"
-    "|deal size|win rate|winning rate|win percentage|win ratio|closing rate|close rate|sales cycle|sales cycle length"
+    "|time in each stage|days in each stage|stay in each stage|days to close|days to win|time to close|time to win"
+    "|win|how much has|deal size|win rate|winning rate|win percentage"
+    "|win ratio|closing rate|close rate|sales cycle|sales cycle length"
     "|won amount|amount won|won value|value won|won revenue|revenue won|lost amount|lost value|amount lost|value lost"
     "|lost revenue|how much did|how much have|much we won|weighted pipeline|weighted value|how much was won"
     "|how much was lost|revenue did we win|revenue have we won",
@@ -190,7 +195,7 @@ _STATES: Final[Mapping[str, Sequence[tuple[str, str, str | Sequence[str] | None,
         ("status", "lost|closed lost|lose", "lost", "close_date", ""),
         (
             "status",
-            "unclosed|not closed|still open|in the pipeline|in our pipeline|not yet closed|in pipeline",
+            "unclosed|not closed|still open|in progress|in the pipeline|in our pipeline|not yet closed|in pipeline",
             "open",
             None,
             "",
@@ -211,16 +216,17 @@ _STATES: Final[Mapping[str, Sequence[tuple[str, str, str | Sequence[str] | None,
     "accounts": (
         (
             "health_trend",
-            "getting worse|worsening|deteriorating|in decline|in declining health|losing health",
+            "getting worse|worsening|deteriorating|in decline|in declining health|losing health|trending down"
+            "|trending downward|trending downwards",
             "declining",
             None,
             "",
         ),
-        ("health_trend", "getting better", "improving", None, ""),
+        ("health_trend", "getting better|trending up|trending upward|trending upwards", "improving", None, ""),
     ),
     "leads": (
         ("status", "converted|convert", "converted", "converted_at", ""),
-        ("status", "disqualified", "disqualified", None, ""),
+        ("status", "disqualified|disqualify", "disqualified", None, ""),
         (
             "source",
             "scanned badge|badge|scanned badges|scanned from a badge|badge scan",
@@ -245,13 +251,13 @@ _STATES: Final[Mapping[str, Sequence[tuple[str, str, str | Sequence[str] | None,
 }
 DATES: Final[Mapping[str, Mapping[str, str]]] = {
     "deals": {
-        "close_date": "closing|close|due to close|expected to close|set to close|about to close|supposed to close",
+        "close_date": "closing|close|due|due to close|expected to close|set to close|about to close|supposed to close",
         "created_at": "created|made|added|entered|new|creation|newly created|were opened|was opened|create|add",
     },
     "meetings": {
         "created_at": "created|logged|added|entered|creation",
         "completed_at": "marked done on|completion",
-        "due_at": "taking place|take place|took place",
+        "due_at": "taking place|take place|took place|due",
     },
     "accounts": {"created_at": "created|added|new|creation|create|add|gain|gained"},
     "contacts": {"created_at": "created|added|new|creation|create|add"},

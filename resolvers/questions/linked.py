@@ -20,15 +20,22 @@ _LACKING: Final = (
     *(("not", "connected", "to"), ("not", "attached", "to"), ("not", "assigned", "to"), ("not", "associated", "with")),
     *(("not", "tied", "to"), ("not", "related", "to"), ("not", "belonging", "to"), ("not", "belong", "to")),
     *(("with", "no"), ("have", "no"), ("has", "no"), ("had", "no"), ("have", "never", "had"), ("without",), ("no",)),
-    *(("lacking",), ("lack",), ("missing",), ("not", "having"), ("not", "with")),
+    *(("lacking",), ("lack",), ("missing",), ("not", "having"), ("not", "with"), ("on", "no"), ("not", "on")),
 )
+_ZERO: Final = (("with", "zero"), ("have", "zero"), ("has", "zero"), ("had", "zero"))
+"""Zero deals are none; a value of zero is one."""
 _HAVING: Final = (("that", "have"), ("linked", "to"), ("with",), ("having",), ("have",), ("has",), ("had",))
+_TIED: Final = frozenset({"linked", "attached", "associated", "connected", "related", "recorded", "assigned"})
+_BEHIND: Final = (("at", "all"), ("on", "file"), ("on", "record"))
+"""What may be said behind something that is lacking, and adds nothing."""
+_LONGER: Final = (("over",), ("more", "than"), ("at", "least"))
 _NOT_MET: Final = (
     *(("not", "been", "met", "with"), ("not", "been", "met"), ("not", "met", "with"), ("not", "met"), ("never", "met")),
     *(("not", "we", "met", "with"), ("not", "we", "met"), ("not", "we", "seen")),
     *(("not", "meet"), ("never", "been", "met"), ("not", "seen"), ("not", "had", "a", "meeting", "with")),
 )
 _MET: Final = (("met", "with"), ("meet", "with"), ("met",), ("meet",))
+_COMMON: Final = frozenset({"other", "new", "all", "none", "no", "unknown", "any"})
 _PREPOSITIONS: Final = (
     *(("owned", "by"), ("assigned", "to"), ("belonging", "to"), ("named",), ("called",), ("in",), ("at", "stage")),
     *(("at",), ("from",), ("of",), ("for",), ("with",), ("by",), ("on",), ("tagged",), ("only",)),
@@ -49,7 +56,14 @@ def without(reader: "Reader") -> int:
         reader.slots.add("owner", Operator.IS_NULL)
         return 1
     size = _size(reader, _LACKING, reader.place)
-    return _had(reader, size, is_there=False) if size else 0
+    zero = 0 if size else _size(reader, _ZERO, reader.place)
+    if zero and _noun(reader, reader.place + zero)[1] is not None:
+        size = zero
+    found = _had(reader, size, is_there=False) if size else 0
+    behind = reader.place + found
+    if found and behind < len(reader.tokens):
+        found += 1 if reader.tokens[behind].form in _TIED else _size(reader, _BEHIND, behind)
+    return found
 
 
 def having(reader: "Reader") -> int:
@@ -65,7 +79,8 @@ def having(reader: "Reader") -> int:
 def _had(reader: "Reader", size: int, *, is_there: bool) -> int:
     at = reader.place + size
     while at < len(reader.tokens) and (
-        reader.tokens[at].form in _ARTICLES or (not is_there and reader.tokens[at].form == "single")
+        reader.tokens[at].form in _ARTICLES
+        or (not is_there and (reader.tokens[at].form == "single" or reader.tokens[at].form in _TIED))
     ):
         at += 1
     states, noun = _noun(reader, at)
@@ -120,7 +135,7 @@ def _link(
         reader.state(there, state)
     date, size = _date(reader, target, place + read)
     size += read
-    stretch, length = _time(reader, place + size, target)
+    stretch, length = _time(reader, place + size, target, is_lacking=not is_there)
     is_either = date is not None and next(reader.phrases.at(reader.tokens, place + read, Slot.DATE), None) is not None
     weak = None if is_either else date or there.weak_date or ("due_at" if target == "meetings" else None)
     if stretch is not None:
@@ -162,10 +177,13 @@ def _date(reader: "Reader", target: str, place: int) -> tuple[str | None, int]:
     return (None, 0) if found is None else (found[0].name, found[1])
 
 
-def _time(reader: "Reader", place: int, target: str) -> tuple[Stretch | None, int]:
-    """The time that is said there, and how many words it has."""
+def _time(reader: "Reader", place: int, target: str, *, is_lacking: bool = False) -> tuple[Stretch | None, int]:
+    """The time that is said there, and how many words it has. None in over 60 days is none in 60 days."""
     tokens = reader.tokens[place : place + 12]
     size = 1 if tokens and tokens[0].form in ("in", "during", "for", "within", "on", "over") else 0
+    if size and is_lacking and tokens[0].form in ("in", "for"):
+        longer = _size(reader, _LONGER, place + 1)
+        size += longer if longer and length_at(tokens[1 + longer :], reader.today) is not None else 0
     back = length_at(tokens[size:], reader.today) if size and tokens[0].form == "for" else None
     since = tokens and tokens[0].form == "in" and target
     if back is None and since:
@@ -217,11 +235,12 @@ def named(reader: "Reader") -> int:
         behind = at + (dimension[1] if dimension is not None else 0)
         for start, said in ((behind, dimension), (at, None), (first, None)):
             found = reader.names.at(reader.tokens, start, reader.entity)
-            if found is not None and not size and said is None and not _stands_alone(reader, start, found[1]):
-                continue
-            if found is None:
+            if found is None or (said is None and _is_state(reader, start, found[1])):
                 continue
             options, length = found
+            is_free = size or said is not None or _stands_alone(reader, start, length)
+            if not is_free and not _goes_before_noun(reader, start, options, length):
+                continue
             end = start + length
             trailing = reader.dimension(end)
             if said is None and trailing is not None and any(name == trailing[0] for name, _ in options):
@@ -230,6 +249,8 @@ def named(reader: "Reader") -> int:
                 options = tuple(one for one in options if one[0] == said[0])
             elif size and reader.form() in ("by", "owned", "assigned"):
                 options = tuple(one for one in options if one[0] == "owner")
+            elif size and reader.form() == "with":  # a meeting with somebody is hardly that person's own
+                options = tuple(one for one in options if one[0] != "owner")
             if options and not reader.negated:
                 _take(reader, start, options)
                 return end - place
@@ -241,6 +262,18 @@ def named(reader: "Reader") -> int:
                 reader.slots.add(dimension[0], value=quoted.text[1:-1])
                 return behind + 1 - place
     return 0
+
+
+def _is_state(reader: "Reader", place: int, length: int) -> bool:
+    """Says whether the name is a state as well, and not said to be a name: «of won deals», and not «in Won»."""
+    state = next(reader.phrases.at(reader.tokens, place, Slot.STATE), None)
+    return state is not None and state[1] >= length and reader.form() not in ("in", "at")
+
+
+def _goes_before_noun(reader: "Reader", place: int, options: Sequence[tuple[str, str]], length: int) -> bool:
+    """Says whether a word of the organization's is what records are called by: retail accounts, website deals."""
+    is_kind = all(name in ("industry", "source") for name, _ in options)
+    return is_kind and reader.tokens[place].form not in _COMMON and reader.is_noun(place + length)
 
 
 def _stands_alone(reader: "Reader", place: int, length: int) -> bool:

@@ -189,6 +189,9 @@ def _bounded(tokens: Sequence[Token], forms: Sequence[str], today: date) -> tupl
     if at >= len(tokens) or tokens[at].form not in ("and", "to", "until", "through"):
         return None
     second = stretch_at(tokens[at + 1 :], today)
+    if second is not None and second[1] == 2 and first[1] == 1:  # January to March 2025: both are of that year
+        first = _calendar((tokens[1], tokens[at + 2]), (forms[1],), today) or first
+        first = first[0], 1
     if second is None or first[0].start is None or second[0].end is None or first[0].start >= second[0].end:
         return None
     words = f"{first[0].words} to {second[0].words}"

@@ -47,6 +47,8 @@ class Slots:
     date_text: str = ""
     weak_date: str | None = None
     """The date that a state brings along, where no other is named."""
+    is_undated: bool = False
+    """Whether records are not in a state that has a date: «not won this year» may say when, or which are asked for."""
     period_place: int | None = None
     """The place of the first words of a period or of a grouping by periods."""
     first: int | None = None
@@ -60,6 +62,8 @@ class Slots:
     is_total: bool = False
     is_sum: bool = False
     is_how_long: bool = False
+    is_much: bool = False
+    """Whether it is asked how much, of what need not be said."""
     is_compared: bool = False
     is_each: bool = False
     """Whether figures are asked for in the plural: one of each record."""

@@ -32,7 +32,7 @@ _PARTS = re.compile(
     r"[\"“”„«»](?P<quoted>[^\"“”„«»]{1,200})[\"“”„«»]"
     r"|(?P<day>\d{4}-\d\d-\d\d)\b"
     r"|(?P<doubtful>(?<!\w)[-–−]\d[\w.,]*|[1-9]\d{0,2}(?:\.\d{3})+(?!\d)|!(?=\w))"
-    r"|(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?P<unit>k|m|mio|million|thousand)?(?![\w-])"
+    r"|(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:(?P<unit>k|m|mio)|\s?(?P<named>million|thousand))?(?![\w-])"
     r"|(?P<word>[^\W_]+(?:['’][^\W_]+)?)"
     r"|(?P<sign>[^\s\w])",
     re.IGNORECASE,
@@ -42,6 +42,12 @@ _SIGNS = frozenset(".,;:?!()-–—/&'")
 _SHORT = {"don't": "do not", "doesn't": "does not", "didn't": "did not", "haven't": "have not", "hasn't": "has not"}
 _SHORT |= {"isn't": "is not", "aren't": "are not", "wasn't": "was not", "weren't": "were not", "what's": "what is"}
 _SHORT |= {"who's": "who is", "i've": "i have", "we've": "we have", "i'm": "i am", "who've": "who have"}
+_SAME = {"mean": "average", "avg": "average"}
+"""Words that are looked up as another one."""
+_GREETING = re.compile(r"\s*(?:hi|hello|hey|good morning|good afternoon|thanks|thank you|okay|ok)\s*[,!.;:]\s", re.I)
+_THANKS = re.compile(
+    r"[,.;?!]\s*(?:thanks|thank you|many thanks|cheers)(?: in advance| a lot| so much)?\s*[.!]*\s*\Z", re.I
+)
 _KEPT = frozenset({"news", "lens", "does", "yes"})
 
 
@@ -49,9 +55,15 @@ def tokens_of(question: str) -> list[Token]:
     """The words of a question in their order. A sign that says nothing is left out; any other is a word.
 
     So is what would be another number without its sign, and 10.000, which is ten or ten thousand (decision 830).
+    A greeting and thanks are left out where a sign parts them from the question: else they may begin a name.
     """
+    greeting, thanks = _GREETING.match(question), _THANKS.search(question)
+    return _tokens(question[greeting.end() if greeting else 0 : thanks.start() + 1 if thanks else len(question)])
+
+
+def _tokens(text: str) -> list[Token]:
     found: list[Token] = []
-    for part in _PARTS.finditer(question.replace("’", "'")):
+    for part in _PARTS.finditer(text.replace("’", "'")):
         if (quoted := part["quoted"]) is not None:
             found.append(Token(part[0], quoted.casefold(), TokenKind.QUOTED))
         elif part["day"] is not None:
@@ -59,7 +71,9 @@ def tokens_of(question: str) -> list[Token]:
         elif part["doubtful"] is not None:
             found.append(Token(part[0], part[0]))
         elif part["number"] is not None:
-            number = Decimal(part["number"].replace(",", "")) * _UNITS.get((part["unit"] or "").lower(), 1)
+            number = Decimal(part["number"].replace(",", "")) * _UNITS.get(
+                (part["unit"] or part["named"] or "").lower(), 1
+            )
             found.append(Token(part[0], part[0].casefold(), TokenKind.NUMBER, number))
         elif part["word"] is not None:
             found += _words(part["word"])
@@ -80,7 +94,8 @@ def _words(text: str) -> list[Token]:
     if folded in _SHORT:
         return [Token(text, form_of(word)) for word in _SHORT[folded].split()]
     bare = folded.removesuffix("'s")
-    return [Token(text, form_of(bare))]
+    form = form_of(bare)
+    return [Token(text, _SAME.get(form, form))]
 
 
 def form_of(word: str) -> str:
@@ -94,7 +109,7 @@ def form_of(word: str) -> str:
 
 def forms_of(text: str) -> tuple[str, ...]:
     """The forms of the words of a text."""
-    return tuple(token.form for token in tokens_of(text))
+    return tuple(token.form for token in _tokens(text))
 
 
 def starts(tokens: Sequence[Token], place: int, words: Sequence[str]) -> bool:

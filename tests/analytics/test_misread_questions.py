@@ -1,6 +1,6 @@
 """Questions that were once read as something else than what they say: they are declined, or answered as they are meant.
 
-Decisions 275, 277 and 830 to 832.
+Decisions 275, 277, 830 to 832 and 1040.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from resolvers.questions.plans import Declined, Plan
-from storage.tables import Account, Activity
+from storage.tables import Account, Activity, PipelineStage
 from tests.analytics.test_questions import answer, asked, planned, refused
 from tests.support.tenants import Tenant
 
@@ -28,6 +28,25 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("Deals not won by The admin", "not"),
         ("Meetings not completed by me", "not"),
         ("Deals not lost by The member this year", "not"),
+        ("Deals not won this year", "this year"),
+        ("Leads not converted this year", "this year"),
+        ("How much have we?", "how much"),
+        ("How much did we close last month?", "how much"),
+        ("How much of our deals are open?", "How"),
+        ("Compare deals by owner", "compare"),
+        ("Compare won deals this quarter", "compare"),
+        ("How long do deals stay open?", "stay"),
+        ("How long do deals by stage", "how long"),
+        ("share of leads that convert by source", "share"),
+        ("share of my leads that convert", "share"),
+        ("Share of leads that convert this year", "Share"),
+        ("share of converted leads", "share"),
+        ("Do not disqualify leads", "disqualify"),
+        ("Do convert leads", "convert"),
+        ("Bounce recipients", "Bounce"),
+        ("I want to close deals", "to close deals"),
+        ("Deals with zero value", "zero"),
+        ("Meetings with The member", "with"),
     ],
 )
 async def test_what_may_mean_two_things_is_declined_with_its_word(one: Tenant, question: str, word: str) -> None:
@@ -81,7 +100,54 @@ async def test_which_one_has_the_most_is_never_none(one: Tenant) -> None:
         ("Show me the ten most valuable open deals", "Top 10 open deals by value"),
         ("Which accounts haven't we met in 60 days?", "Accounts we have not met for 60 days"),
         ("How many meetings came from each source?", "Meetings by source"),
+        ("What sources do our meetings come from?", "Meetings by source"),
+        ("Which sources do we lose deals from?", "Lost deals by source"),
+        ("List the top ten open deals ranked by value", "Top 10 open deals by value"),
+        ("Which 10 open deals are worth the most?", "Top 10 open deals by value"),
+        ("10 highest-value open deals", "Top 10 open deals by value"),
+        ("List open deals whose close date has passed", "Which open deals are overdue?"),
+        ("Open deals with a closing date before today", "Which open deals are overdue?"),
+        ("Deals due next month", "Deals closing next month"),
+        ("Monthly wins this year", "Deals won per month this year"),
+        ("Stage by stage pipeline value", "Pipeline value by stage"),
+        ("Value of open deals per stage", "Pipeline value by stage"),
+        ("How much has each rep won this year?", "Won amount by owner this year"),
+        ("How much weighted pipeline is there per closing month?", "Weighted pipeline by month"),
+        ("How does this quarter's won amount compare with last quarter's?", "Won amount this quarter vs last quarter"),
+        ("Deals won from January to March 2025", "Deals won between January 2025 and March 2025"),
+        ("Meetings with no deal attached", "Meetings without a deal"),
+        ("Accounts with zero open deals", "Which accounts have no open deal?"),
+        ("Accounts with no meeting in over 60 days", "Accounts we have not met for 60 days"),
+        ("Which accounts are the least healthy?", "Accounts with the worst health"),
+        ("Ten accounts in the worst health", "Accounts with the worst health"),
+        ("Accounts trending down", "Which accounts are declining?"),
+        ("How many deals haven't closed yet?", "How many open deals do we have?"),
+        ("Mean meeting duration by owner", "Average meeting length by owner"),
+        ("How long do meetings last on average per rep?", "Average meeting length by owner"),
+        ("How long does it take each rep to win a deal?", "Sales cycle by owner"),
+        ("Campaigns by reply rate", "Reply rate by campaign"),
+        ("share of leads that convert", "lead conversion rate"),
+        ("How many leads did we disqualify for each reason?", "Disqualified leads by reason"),
+        ("Hi, how many open deals do we have? Thanks!", "How many open deals do we have?"),
+        ("Deals over 5 million EUR", "Deals over 5,000,000 EUR"),
     ],
 )
 async def test_more_words_for_the_same(one: Tenant, question: str, same: str) -> None:
     assert (await planned(one, question)).query == (await planned(one, same)).query
+
+
+async def test_names_are_read_whole_and_before_a_noun(one: Tenant) -> None:
+    """A greeting is the beginning of a name unless a sign parts it; a state is a state where a stage is called so."""
+    await one.add(Account(name="Hello Fresh", industry="Retail"), Account(name="Fresh"))
+    await one.add(PipelineStage(name="Won", type="won", position=1))
+    cases = {
+        "Hello Fresh's deals": {"account": "Hello Fresh"},
+        "Hello, deals at Hello Fresh": {"account": "Hello Fresh"},
+        'Deals of "Hello Fresh", thanks': {"account": "Hello Fresh"},
+        "Value of won deals at Fresh": {"status": "won", "account": "Fresh"},
+        "Deals in Won at Fresh": {"stage": "Won", "account": "Fresh"},
+        "Retail accounts": {"industry": "Retail"},
+    }
+    for question, expected in cases.items():
+        found = (await planned(one, question)).query.where
+        assert {condition.field: condition.value for condition in found} == expected, question

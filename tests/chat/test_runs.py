@@ -300,6 +300,10 @@ async def test_limits_of_a_run(chat: Chatter, model: ScriptedModel) -> None:
     events = await chat.send(thread)
     assert events[-1].data["error_code"] == "step_limit"
     assert [event.event for event in events].count("tool_call") == CHAT_TOOL_CALLS_MAX
+    model.plays(calls(*[("describe", {})] * CHAT_TOOL_CALLS_MAX), [Text("One more."), *calls(("describe", {}))])
+    events = await chat.send(thread)
+    assert events[-1].data["error_code"] == "step_limit"
+    assert text_of(events) == (await chat.messages(thread))[-1]["text"] == "One more."
     model.plays(says(*["x" * 1000] * 40))
     events = await chat.send(thread)
     assert len(text_of(events)) == 32 * 1024

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OctKey
 
+from identity import verified
+from identity.signatures import PublicKey, Unverified
 from identity.tokens import DEFAULT_ISSUER, Claims, EmbeddedIssuer, InvalidToken
 
 NOW = 1_790_000_000
@@ -219,6 +221,36 @@ async def test_the_clock_decides() -> None:
     assert await refusal(token, NOW + 90) == "expired"
     assert (await issuer(NOW - 30).verify(token)).subject == "user-1"
     assert await refusal(token, NOW - 31) == "not valid yet"
+
+
+async def test_a_signature_is_verified_once_and_the_time_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decision 1041."""
+    seen = list[PublicKey]()
+    verify = Unverified.verify
+
+    def noted(self: Unverified, key: PublicKey) -> None:
+        seen.append(key)
+        verify(self, key)
+
+    monkeypatch.setattr(Unverified, "verify", noted)
+    monkeypatch.setattr(verified, "VERIFIED_TOKENS_MAX", 3)
+    present = NOW
+    own = EmbeddedIssuer(KEY, DEFAULT_ISSUER, AUDIENCE, now=lambda: present)
+    token, later = changed(), changed(sub="user-2")
+    claims = await own.verify(token)
+    assert claims == await own.verify(token) == await issuer().verify(token)
+    assert len(seen) == 2
+    assert (await own.verify(later)).subject == "user-2"
+    for present in (NOW - 31, NOW + 90):  # noqa: B007  # the clock
+        with pytest.raises(InvalidToken):
+            await own.verify(token)
+    present = NOW
+    forged = f"{token.rpartition('.')[0]}.{later.rpartition('.')[2]}"
+    with pytest.raises(InvalidToken):
+        await own.verify(forged)
+    for number in range(6):
+        await own.verify(changed(sub=f"user-{number}"))
+    assert len(own._verified._signed) == 3
 
 
 @pytest.mark.parametrize(
