@@ -31,6 +31,7 @@ from contract.scopes import Role
 from gateway.made import AUDIENCE
 from identity.keyfiles import signing_key
 from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
+from storage.connection_pool import IDLE_SECONDS
 from storage.database import Database
 from storage.seeding import Plan, seed
 from storage.seeding.plan import blueprints
@@ -197,18 +198,21 @@ def _reading(loop: Loop, readers: Sequence[Reader], text: str) -> Iterator[None]
 def _crowd(contestant: Contestant, loop: Loop, callers: Callers, size: Size, text: str) -> None:
     readers = callers.many(size.readers)
     others(contestant, size.seconds / 2)
-    before = contestant.memory()
-    alone, beside = [], []
+    before = contestant.resident()
+    alone, beside, more = [], [], []
     for _ in range(size.rounds):
         alone.append(others(contestant, size.seconds))
         with _reading(loop, readers, text):
             time.sleep(size.seconds / 4)
             beside.append(others(contestant, size.seconds))
+            time.sleep(2 * IDLE_SECONDS)
+            more.append(contestant.resident() - before)
         time.sleep(size.seconds / 4)
     ratio = statistics.median(b / a for a, b in zip(alone, beside, strict=True))
     medians = f"{statistics.median(alone):8.1f} {statistics.median(beside):8.1f} {ratio:8.2f}"
     print(f"  {f'99th percentile of others: {len(readers)} runs, {text}':48} {medians}   (goal 1.2)")
-    print(f"  {'more memory for them, MiB':48} {contestant.memory() - before:8.1f}   (goal 50)", flush=True)
+    told = f"{max(more):8.1f}   (goal 47.7, 50 MB; at the most {contestant.memory() - before:.1f})"
+    print(f"  {'more memory while they run, MiB':48} {told}", flush=True)
 
 
 def _run(profile: Profile, where: Place, facts: list[Known], scratch: Path, size: Size) -> None:

@@ -5,6 +5,7 @@ A run and its conversation are their subject's alone: to everybody else they are
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from functools import partial
 from typing import Annotated
@@ -34,11 +35,12 @@ from resolvers.analytics_work import Work
 from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context, Key
-from resolvers.shared.followed import Log, LogState, followed
+from resolvers.shared.followed import Log, LogState, Moved, followed, moves_of
 from resolvers.shared.idempotency import HEADER, digest
 from resolvers.shared.inputs import Input, Reference, shown, storable, trimmed
 from resolvers.shared.lists import PageResult, page_of
 from storage.base import JsonDict, as_uuid, new_id, now
+from storage.change_feed import Channel
 from storage.new_rows import new_row
 from storage.queries import analytics_runs as statements
 from storage.queries import listables
@@ -252,7 +254,10 @@ def _followed(ctx: Context, run_id: str, sequence: int) -> AsyncIterator[Followe
             return LogState.GONE
         return LogState.GOING if run.finished_at is None else LogState.OVER
 
-    log = Log(behind, state, partial(_deleted, run_id), EventType.RUN_FINISHED.value)
+    def moves(channel: Channel) -> AbstractContextManager[Moved]:
+        return moves_of(channel.analytics_runs, run_id)
+
+    log = Log(behind, state, partial(_deleted, run_id), EventType.RUN_FINISHED.value, moves)
     return followed(ctx, log, sequence)
 
 

@@ -32,7 +32,7 @@ from resolvers.chat_work import Work, finished
 from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
-from resolvers.shared.followed import Log, LogState, Moved, followed
+from resolvers.shared.followed import Log, LogState, Moved, followed, moves_of
 from resolvers.shared.inputs import Input, shown, storable, trimmed
 from storage.base import as_uuid, new_id, now
 from storage.change_feed import Channel
@@ -245,14 +245,7 @@ def _log_of(ctx: Context, run_id: str) -> Log[Event]:
 
     @contextmanager
     def moves(channel: Channel) -> Iterator[Moved]:
-        with ctx.services.chat_counts.following(), channel.chat_runs.watching(run_id) as run:
-            mark = run.mark
-
-            async def moved() -> None:
-                nonlocal mark
-                await run.moved(mark)
-                mark = run.mark
-
+        with ctx.services.chat_counts.following(), moves_of(channel.chat_runs, run_id) as moved:
             yield moved
 
     return Log(behind, state, partial(_deleted, run_id, subject), ChatEventType.RUN_FINISHED.value, moves)

@@ -17,7 +17,8 @@ from sqlalchemy.engine import make_url
 from contract.errors import TimedOut, Unavailable
 from storage.database import Database
 from storage.postgres.pg_notify import Listener
-from storage.queries import chat_runs, events, jobs
+from storage.queries import analytics_runs, chat_runs, events, jobs
+from storage.queries.analytics_runs import Head
 from storage.rows import ChatRunRow, EventRow, JobRow
 from storage.watched_rows import WatchedRows
 
@@ -36,7 +37,6 @@ class Channel:
         self._organization = organization
         self._woken = asyncio.Event()
         self._news = asyncio.Event()
-        self._turn = asyncio.Event()
         self._recent: deque[EventRow] = deque()
         self._from = self._newest = -1  # the log is known from behind the one up to the other
         self._watched: Counter[str] = Counter()
@@ -44,6 +44,9 @@ class Channel:
         self._is_log_read = False
         self.chat_runs: WatchedRows[ChatRunRow] = WatchedRows(chat_runs.heads, self.wake, self._check)
         """Those runs of chats that somebody waits for."""
+        self.analytics_runs: WatchedRows[Head] = WatchedRows(analytics_runs.heads, self.wake, self._check)
+        """Those answers to questions that somebody follows."""
+        self._runs = (self.chat_runs, self.analytics_runs)
         # In nobody's context: it serves all readers, and the request of the first is not what it is a part of.
         self.reading = asyncio.create_task(self._read_on(), context=Context())
 
@@ -69,19 +72,6 @@ class Channel:
             if fresh:
                 return fresh[::-1]
             await self._told()
-
-    @property
-    def mark(self) -> asyncio.Event:
-        """The event set once something may be new: to be taken before the look after which `moved` is waited for."""
-        return self._turn
-
-    async def moved(self, mark: asyncio.Event) -> None:
-        """Wait until something may be new since the mark was taken: for who reads a table that has no log.
-
-        Raises what keeps the channel from reading.
-        """
-        self._check()
-        await mark.wait()
 
     @contextmanager
     def watching(self, job_id: str) -> Iterator[None]:
@@ -121,11 +111,11 @@ class Channel:
         try:
             while True:
                 self._woken.clear()
-                self._next_turn()
                 with suppress(Unavailable, TimedOut):
-                    if self.chat_runs.any:
-                        async with self._database.reading(self._organization) as session:
-                            await self.chat_runs.look(session)
+                    for runs in self._runs:
+                        if runs.any:
+                            async with self._database.reading(self._organization) as session:
+                                await runs.look(session)
                     if self._is_log_read:
                         await self._read_log()
                     await self._read_jobs()
@@ -134,12 +124,8 @@ class Channel:
                         await self._woken.wait()
         finally:
             self._tell()
-            self._next_turn()
-            self.chat_runs.end()
-
-    def _next_turn(self) -> None:
-        self._turn.set()
-        self._turn = asyncio.Event()
+            for runs in self._runs:
+                runs.end()
 
     async def _read_log(self) -> None:
         async with self._database.reading(self._organization) as session:

@@ -136,6 +136,10 @@ class _Assembly:
         slots, said = self.slots, self.slots.said
         if slots.is_much and not said and not any(map(self._has_status, DealStatus)):
             raise Unmade("how much")
+        status = slots.condition("status")
+        is_of_both = status is not None and status.op is Operator.IN
+        if is_of_both and slots.ranks is not None and slots.by == ["owner"] and not slots.measures:
+            raise Unmade("closed")  # who closed deals has won them, to many
         length = said.get("sales_cycle_days", "").casefold()
         if length.startswith("to ") and not slots.is_how_long:
             raise Unmade(length)
@@ -183,8 +187,8 @@ class _Assembly:
         slots, name = self.slots, self._date
         if slots.is_compared and len(slots.stretches) != 2:
             raise Unmade("compare")
-        if slots.is_undated and slots.date is None and slots.stretches:
-            raise Unmade(slots.stretches[0].words)
+        if slots.is_undated and slots.date is None and (slots.stretches or slots.grain is not None):
+            raise Unmade(slots.stretches[0].words if slots.stretches else f"{slots.grain}")
         if not slots.stretches and slots.grain is None:
             if slots.date is not None:
                 raise Unmade(slots.date_text)

@@ -113,9 +113,11 @@ def _date_of(previous: AnalyticsQuery, entity: Entity, dates: Sequence[str]) -> 
     found = [name for name in conditions if entity.dimensions[name].is_date] + list(dates)
     if found:
         return found[0] if len(set(found)) == 1 else None
-    states = [one.value for one in previous.where if one.field == "status" and previous.entity == "deals"]
-    if states and states[0] in ("won", "lost", ["won", "lost"]):
-        return "close_date"
+    states = [one.value for one in previous.where if one.field in ("status", "health_trend")]
+    if states and previous.entity == "deals":
+        return "close_date" if states[0] in ("won", "lost", ["won", "lost"]) else None
+    if states:  # when other records came into their state is not known (decision 1040)
+        return "converted_at" if states == ["converted"] else None
     return DATE_OF.get(previous.entity)
 
 

@@ -209,7 +209,8 @@ class Reader:
     def state(slots: Slots, sense: Sense, *, negated: bool = False) -> None:
         """Have the records be in a state; two of them of one dimension are either of both."""
         slots.assume(sense.words)
-        slots.is_undated |= negated and sense.date is not None
+        is_dated = sense.date is not None or sense.name not in ("status", "health_trend")
+        slots.is_undated |= (slots.entity != "deals" and not is_dated) or (negated and sense.date is not None)
         slots.weak_date = slots.weak_date or (None if negated else sense.date)
         slots.add(sense.name, Operator.NEQ if negated else sense.op, sense.value)
 

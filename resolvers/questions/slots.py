@@ -48,7 +48,8 @@ class Slots:
     weak_date: str | None = None
     """The date that a state brings along, where no other is named."""
     is_undated: bool = False
-    """Whether records are not in a state that has a date: «not won this year» may say when, or which are asked for."""
+    """Whether a period may say when records came into a state, which is not known: «disqualified this month»; or when
+    they did not: «not won this year»."""
     period_place: int | None = None
     """The place of the first words of a period or of a grouping by periods."""
     first: int | None = None

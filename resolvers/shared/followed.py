@@ -11,6 +11,7 @@ from contract.errors import Unavailable
 from resolvers.shared.context import Context
 from storage.change_feed import Channel
 from storage.tenancy.sessions import TenantSession
+from storage.watched_rows import RowT, WatchedRows
 
 
 class Entry(Protocol):
@@ -42,30 +43,30 @@ Moved = Callable[[], Awaitable[None]]
 
 
 @contextmanager
-def any_move(channel: Channel) -> Iterator[Moved]:
-    """Wake the log: what is new in the organization may be of it."""
-    mark = channel.mark
+def moves_of(rows: WatchedRows[RowT], row_id: str) -> Iterator[Moved]:
+    """Wake the log whenever a row is another, which is read along with the others of the organization."""
+    with rows.watching(row_id) as row:
+        mark = row.mark
 
-    async def moved() -> None:
-        nonlocal mark
-        await channel.moved(mark)
-        mark = channel.mark
+        async def moved() -> None:
+            nonlocal mark
+            await row.moved(mark)
+            mark = row.mark
 
-    yield moved
+        yield moved
 
 
 @dataclass(frozen=True, slots=True)
 class Log(Generic[EntryT]):
-    """A log: its entries behind a number, its state, the entry that ends one that is gone, and the kind of the last.
-
-    `moves` tells when to look for more.
+    """A log: its entries behind a number, its state, the entry that ends one that is gone, the kind of the last, and
+    what tells when to look for more.
     """
 
     behind: Callable[[TenantSession, int], Awaitable[Sequence[EntryT]]]
     state: Callable[[TenantSession], Awaitable[LogState]]
     gone: Callable[[int], EntryT]
     last: str
-    moves: Callable[[Channel], AbstractContextManager[Moved]] = any_move
+    moves: Callable[[Channel], AbstractContextManager[Moved]]
 
 
 async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterator[EntryT]:

@@ -4,6 +4,7 @@ Those that serve a caller name the subject, who alone may know of them; workers 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import BigInteger, Text, bindparam, case, cast, delete, func, select, update
@@ -14,6 +15,7 @@ from contract.limits import RUN_EVENTS_HOURS
 from storage.base import Identifier
 from storage.expressions import AnySelect
 from storage.new_rows import new_row
+from storage.queries.filtering import in_list
 from storage.rows import AnalyticsEventRow
 from storage.statements import ORG_PARAM, AnyRow, AnyValue
 from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun
@@ -102,6 +104,25 @@ async def events_after(session: TenantSession, subject: str, run_id: str, sequen
         )
 
     return await session.fetch("analytics_events_after", build, run_id=run_id, sequence=sequence, subject=subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How far the answer to a question is: the number of its newest step."""
+
+    id: str
+    last: int
+
+
+async def heads(session: TenantSession, run_ids: Sequence[str]) -> Sequence[Head]:
+    """How far the answers to these questions are; those of deleted questions are left out."""
+
+    def build() -> AnySelect:
+        run, newest = col(AnalyticsEvent.run_id), func.max(col(AnalyticsEvent.sequence))
+        own = col(AnalyticsEvent.org_id) == ORG_PARAM, in_list(run, "ids")
+        return select(run, newest.label("sequence")).where(*own).group_by(run)
+
+    return [Head(row.run_id, row.sequence) for row in await session.fetch("analytics_run_heads", build, ids=run_ids)]
 
 
 async def rows_bytes(session: TenantSession, subject: str, run_ids: Sequence[str]) -> int:
