@@ -102,6 +102,9 @@ class _Assembly:
         if slots.is_how_long:
             if slots.entity == "meetings" and not measures:
                 measures.append("minutes_average")
+            is_stay = slots.is_within and slots.by == ["stage"] and not (slots.conditions or slots.stretches)
+            if slots.entity == "deals" and is_stay and not measures:
+                measures.append("stage_days")
             if slots.entity != "meetings" and not _LENGTHS.get(slots.entity, frozenset()).intersection(measures):
                 raise Unmade("how long")
         if slots.is_average and not _AVERAGES.intersection(measures):

@@ -43,7 +43,7 @@ _IDLE: Final = frozenset(
 _POLITE: Final = (
     *(("can", "you"), ("could", "you"), ("i", "want"), ("we", "want"), ("i", "need"), ("we", "need"), ("right", "now")),
     *(("i", "would", "like"), ("would", "like"), ("to", "see"), ("to", "know"), ("to", "get"), ("to", "show")),
-    *(("at", "all"), ("break", "down")),
+    *(("at", "all"), ("break", "down"), ("over", "time")),
 )
 _LISTS: Final = frozenset({"which", "list", "what", "who", "name", "show", "find", "display"})
 _VERBS: Final = frozenset(
@@ -175,6 +175,8 @@ class Reader:
                 if word in ASSUMED_NOUNS:
                     slots.assume(f"«{token.text}» is read as {sense.name}")
             case Slot.MEASURE:
+                if sense.name == "stage_days" and size == 1 and slots.is_counted and not slots.is_how_long:
+                    return True  # how many deals sit in each stage
                 slots.is_each |= self.tokens[self.place + size - 1].text.casefold() == "rates"
                 self.measure(sense.name)
                 words = " ".join(token.text for token in self.tokens[self.place : self.place + size])
@@ -225,7 +227,7 @@ class Reader:
     def length(self) -> int:
         """«Time» and «days» of a length: how many days, average time; «10» of the ten that are asked for."""
         before = self.tokens[self.place - 1].form if self.place else ""
-        if self.form() in ("time", "day") and before in ("average", "many", "of"):
+        if self.form() in ("time", "day") and before in ("average", "many", "of", ""):
             self.slots.is_how_long = True
             return 1
         number = self.whole(0)
@@ -250,6 +252,11 @@ class Reader:
             elif self.form(1) == "much" and self.form(2) != "time":
                 return 0
             return 3 if self.form(2) == "time" else 2
+        if form == "number" and self.place and self.is_noun(self.place - 1):
+            slots.is_counted = True
+            return 1
+        if form in ("sit", "stand") and slots.is_counted:
+            return 1
         if form in ("number", "count", "total") and (form == "count" or self.form(1) in ("number", "count", "of")):
             slots.is_counted = form != "total" or self.form(1) != "of"
             slots.is_total |= form == "total"
@@ -274,7 +281,7 @@ class Reader:
             if any(True for _ in self.phrases.at(self.tokens, behind, Slot.STATE)):
                 self.negated = True
                 return behind - self.place
-        if form in _LISTS:
+        if form in _LISTS and (form != "who" or not self.place):
             slots.is_listed = True
             return 1
         polite = next((len(words) for words in _POLITE if starts(self.tokens, self.place, words)), 0)
@@ -284,8 +291,16 @@ class Reader:
 
 
 _RULES: Final[Sequence[Callable[[Reader], int]]] = (
-    *(groupings.chart, conditions.versus, conditions.dated, conditions.timed, groupings.ordered, groupings.grouped),
-    *(conditions.numbered, groupings.asked, groupings.sourced, groupings.top, linked.without, linked.having),
+    *(groupings.chart, conditions.versus, conditions.dated, conditions.timed, groupings.ordered, groupings.titled),
+    *(
+        groupings.grouped,
+        conditions.numbered,
+        groupings.asked,
+        groupings.sourced,
+        groupings.top,
+        linked.without,
+        linked.having,
+    ),
     *(conditions.overdue, conditions.mine),
     *(linked.valued, linked.named, conditions.in_currency, groupings.spread, Reader.phrase, Reader.length, Reader.word),
 )

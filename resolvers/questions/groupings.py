@@ -1,12 +1,13 @@
 """Reads by what a question groups and orders: by owner and month, top 10, which stage has the most, as a table."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from contract.analytics_results import ChartKind
 from contract.catalog import ColumnKind, DateGrain
 from resolvers.questions.lexicon import Slot
 from resolvers.questions.periods import GRAINS
-from resolvers.questions.tokens import starts
+from resolvers.questions.tokens import Token, starts
 
 if TYPE_CHECKING:
     from resolvers.questions.grammar import Reader
@@ -22,7 +23,7 @@ _BY: Final = (
         ("spread", "across"),
         ("spread", "over"),
     ),
-    *(("by",), ("each",), ("every",), ("across",), ("separated", "by"), ("divided", "by")),
+    *(("in", "which"), ("by",), ("each",), ("every",), ("across",), ("separated", "by"), ("divided", "by")),
 )
 _SORTED: Final = (("sorted", "by"), ("ordered", "by"), ("order", "by"), ("sort", "by"), ("ranked", "by"))
 _PERIODIC: Final = {
@@ -31,7 +32,7 @@ _PERIODIC: Final = {
 }
 TOPS: Final = {
     **dict.fromkeys(("top", "largest", "biggest", "highest", "most", "best", "greatest"), True),
-    **dict.fromkeys(("smallest", "lowest", "fewest", "worst", "least", "bottom"), False),
+    **dict.fromkeys(("smallest", "lowest", "fewest", "worst", "poorest", "least", "bottom"), False),
 }
 AGES: Final = {"newest": True, "latest": True, "recent": True, "oldest": False, "earliest": False}
 RANKING: Final = frozenset({*TOPS, *AGES, "healthiest", "unhealthiest"})
@@ -42,6 +43,10 @@ _HEALTHY: Final = {
 }
 _WORTH: Final = {("worth", "the", "most"): True, ("worth", "most"): True, ("worth", "the", "least"): False}
 _OF_VALUE: Final = {"most": "highest", "least": "lowest"}
+_WITHIN: Final = frozenset({("in", "each"), ("in", "every"), ("at", "each")})
+_BREAKDOWN: Final = frozenset({"breakdown", "split", "distribution", "mix"})
+_STATES_OF: Final = frozenset({"status", "state", "stage", "source", "industry", "health_trend"})
+"""What records are in or come from: «status of campaigns» asks how many are in each."""
 _SPREAD: Final = frozenset({"distributed", "spread", "divided", "split", "broken"})
 
 
@@ -83,7 +88,9 @@ def grouped(reader: "Reader") -> int:
     for words in _BY:
         if starts(reader.tokens, reader.place, words):
             size = len(words)
-            found = _grouping(reader, size)
+            is_period = words == ("in", "which") and reader.form(size) in GRAINS
+            found = 0 if is_period else _grouping(reader, size)
+            reader.slots.is_within |= bool(found) and words in _WITHIN
             while found:
                 size += found
                 ahead = 1 if reader.form(size) == "and" else 0
@@ -101,8 +108,11 @@ def _ranks_by(reader: "Reader", size: int) -> bool:
     if reader.slots.ranks is None or not reader.slots.by:
         return False
     at = reader.behind_articles(reader.place + size)
-    if starts(reader.tokens, at, ("number", "of")):
-        return True
+    return starts(reader.tokens, at, ("number", "of")) or _is_figure(reader, at)
+
+
+def _is_figure(reader: "Reader", at: int) -> bool:
+    """Says whether a figure follows, behind states: «won amount»."""
     for _ in range(3):
         if reader.measured(at) is not None:
             return True
@@ -127,6 +137,10 @@ def _grouping(reader: "Reader", size: int) -> int:
     at = reader.place + size
     behind = reader.behind_articles(at)
     skipped = behind - at
+    if reader.form(size + skipped) == "calendar" or (
+        reader.form(size + skipped) == "current" and reader.form(size + skipped + 1) not in GRAINS
+    ):
+        skipped, behind = skipped + 1, behind + 1
     form = reader.form(size + skipped)
     if form in GRAINS:
         number = skipped + 1
@@ -189,6 +203,34 @@ def asked(reader: "Reader") -> int:
     return behind
 
 
+def titled(reader: "Reader") -> int:
+    """Groups that are named before what is asked: stage breakdown, status of campaigns, reps by win rate."""
+    named = reader.dimension(reader.place)
+    if named is None or reader.is_date(named[0]) or reader.is_number(named[0]) or reader.is_noun(reader.place):
+        return 0
+    size = named[1]
+    is_plural = reader.tokens[reader.place + size - 1].form != reader.tokens[reader.place + size - 1].text.casefold()
+    at = reader.behind_articles(reader.place + size + 1)
+    if reader.form(size) in _BREAKDOWN:
+        size += 1
+    elif reader.form(size) == "of" and named[0] in _STATES_OF:
+        at += 1 if at < len(reader.tokens) and reader.tokens[at].form == "my" else 0
+        size = size if _leads_to_noun(reader, at, is_plural=True) else 0
+    elif (
+        is_plural and reader.form(size) == "by" and all(one.form in ("rank", "list", "show") for one in _before(reader))
+    ):
+        size = size + 1 if _is_figure(reader, reader.place + size + 1) else 0
+    else:
+        size = 0
+    if size:
+        _groups_by(reader, named[0])
+    return size
+
+
+def _before(reader: "Reader") -> Sequence[Token]:
+    return reader.tokens[: reader.place]
+
+
 def sourced(reader: "Reader") -> int:
     """Groups that records come from: which sources do we lose deals from."""
     if len(reader.tokens) < 3 or reader.tokens[-1].form != "from" or reader.tokens[0].form not in ("which", "what"):
@@ -216,11 +258,13 @@ def _ranked(reader: "Reader") -> int:
     return 0
 
 
-def _leads_to_noun(reader: "Reader", place: int) -> bool:
-    """Says whether the noun follows, behind states: «open deals»."""
+def _leads_to_noun(reader: "Reader", place: int, *, is_plural: bool = False) -> bool:
+    """Says whether the noun follows, in the plural where it has to, behind states: «open deals»."""
     while (state := next(reader.phrases.at(reader.tokens, place, Slot.STATE), None)) is not None:
         place += state[1]
-    return reader.is_noun(place)
+    noun = next(reader.phrases.at(reader.tokens, place, Slot.ENTITY), None)
+    last = None if noun is None else reader.tokens[place + noun[1] - 1]
+    return last is not None and not (is_plural and last.form == last.text.casefold())
 
 
 def top(reader: "Reader") -> int:
@@ -254,7 +298,8 @@ def top(reader: "Reader") -> int:
         return size if name else 0
     reader.slots.ranks, reader.slots.rank_word = TOPS[word], word
     named = reader.dimension(reader.place + size)
-    is_of_records = reader.form() == "with" or not reader.measured(reader.place + size)
+    is_had = reader.place > 0 and reader.tokens[reader.place - 1].form in ("have", "has") and not reader.slots.by
+    is_of_records = reader.form() == "with" or is_had or not reader.measured(reader.place + size)
     is_of_records |= named is not None and _leads_to_noun(reader, reader.place + size + named[1])
     if named is not None and reader.is_number(named[0]) and is_of_records:
         reader.slots.order = named[0], reader.slots.ranks

@@ -171,6 +171,7 @@ MEASURED_BY: Final[Mapping[str, str]] = {
     "|win|how much has|deal size|win rate|winning rate|win percentage"
     "|win ratio|closing rate|close rate|sales cycle|sales cycle length"
     "|won amount|amount won|won value|value won|won revenue|revenue won|lost amount|lost value|amount lost|value lost"
+    "|amount we won|value we won|amount we lost|value we lost"
     "|lost revenue|how much did|how much have|much we won|weighted pipeline|weighted value|how much was won"
     "|how much was lost|revenue did we win|revenue have we won",
     "meetings": "minutes in meetings|time in meetings",
@@ -216,7 +217,8 @@ _STATES: Final[Mapping[str, Sequence[tuple[str, str, str | Sequence[str] | None,
     "accounts": (
         (
             "health_trend",
-            "getting worse|worsening|deteriorating|in decline|in declining health|losing health|trending down"
+            "on the decline|falling health|getting worse"
+            "|worsening|deteriorating|in decline|in declining health|losing health|trending down"
             "|trending downward|trending downwards",
             "declining",
             None,

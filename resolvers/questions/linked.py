@@ -21,6 +21,8 @@ _LACKING: Final = (
     *(("not", "tied", "to"), ("not", "related", "to"), ("not", "belonging", "to"), ("not", "belong", "to")),
     *(("with", "no"), ("have", "no"), ("has", "no"), ("had", "no"), ("have", "never", "had"), ("without",), ("no",)),
     *(("lacking",), ("lack",), ("missing",), ("not", "having"), ("not", "with"), ("on", "no"), ("not", "on")),
+    *(("having", "no"), ("unrelated", "to"), ("linked", "to", "no"), ("attached", "to", "no"), ("tied", "to", "no")),
+    *(("belong", "to", "no"), ("belonging", "to", "no"), ("related", "to", "no"), ("connected", "to", "no")),
 )
 _ZERO: Final = (("with", "zero"), ("have", "zero"), ("has", "zero"), ("had", "zero"))
 """Zero deals are none; a value of zero is one."""
@@ -32,7 +34,8 @@ _LONGER: Final = (("over",), ("more", "than"), ("at", "least"))
 _NOT_MET: Final = (
     *(("not", "been", "met", "with"), ("not", "been", "met"), ("not", "met", "with"), ("not", "met"), ("never", "met")),
     *(("not", "we", "met", "with"), ("not", "we", "met"), ("not", "we", "seen")),
-    *(("not", "meet"), ("never", "been", "met"), ("not", "seen"), ("not", "had", "a", "meeting", "with")),
+    *(("not", "visited"), ("not", "been", "visited"), ("not", "meet"), ("never", "been", "met"), ("not", "seen")),
+    *(("not", "had", "a", "meeting", "with"),),
 )
 _MET: Final = (("met", "with"), ("meet", "with"), ("met",), ("meet",))
 _COMMON: Final = frozenset({"other", "new", "all", "none", "no", "unknown", "any"})
@@ -55,6 +58,8 @@ def without(reader: "Reader") -> int:
     if reader.form() == "unassigned" and "owner" in reader.entity.dimensions:
         reader.slots.add("owner", Operator.IS_NULL)
         return 1
+    if blank := _blank(reader):
+        return blank
     size = _size(reader, _LACKING, reader.place)
     zero = 0 if size else _size(reader, _ZERO, reader.place)
     if zero and _noun(reader, reader.place + zero)[1] is not None:
@@ -64,6 +69,24 @@ def without(reader: "Reader") -> int:
     if found and behind < len(reader.tokens):
         found += 1 if reader.tokens[behind].form in _TIED else _size(reader, _BEHIND, behind)
     return found
+
+
+def _blank(reader: "Reader") -> int:
+    """A dimension that is empty: whose email is missing, with account missing."""
+    if reader.form() not in ("with", "whose", "where"):
+        return 0
+    at = reader.behind_articles(reader.place + 1)
+    named = reader.dimension(at)
+    if named is None:
+        return 0
+    behind = at + named[1]
+    behind += 1 if behind < len(reader.tokens) and reader.tokens[behind].form in ("is", "are") else 0
+    if behind >= len(reader.tokens) or reader.tokens[behind].form not in ("missing", "empty", "blank"):
+        return 0
+    if behind + 1 < len(reader.tokens) and reader.behind_articles(behind + 1) != behind + 1:
+        return 0
+    reader.slots.add(named[0], Operator.IS_NULL)
+    return behind + 1 - reader.place
 
 
 def having(reader: "Reader") -> int:

@@ -66,6 +66,8 @@ class Slots:
     is_much: bool = False
     """Whether it is asked how much, of what need not be said."""
     is_compared: bool = False
+    is_within: bool = False
+    """Whether groups are what records are in: «in each stage»."""
     is_each: bool = False
     """Whether figures are asked for in the plural: one of each record."""
     is_closing: bool = False

@@ -102,6 +102,8 @@ def form_of(word: str) -> str:
     """The form of a folded word that it has in common with its plural."""
     if word in _KEPT or len(word) < 4 or word.endswith(("ss", "us", "is")):
         return word
+    if word.endswith(("sses", "tuses")):
+        return word[:-2]
     if word.endswith("ies") and len(word) > 4:
         return f"{word[:-3]}y"
     return word[:-1] if word.endswith("s") else word
