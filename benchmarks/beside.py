@@ -1,11 +1,14 @@
-"""`python -m benchmarks.beside FOLDER WORK...`: the gateway of this tree beside that of another one, in turn.
+"""`python -m benchmarks.beside WORK...`: works of the gateway in turn, each beside the first, or beside another tree's.
 
-For a change that is too small to be seen in requests per second on a machine with other things to do: each round asks
-both over the same database, and what counts is the processor time of the server and of PostgreSQL for a request, and
-the median over the rounds of its ratio within a round. The other tree has the same tables, and runs on this one's
-Python:
+For what is too small to be seen in requests per second on a machine with other things to do, such as a page of deals
+without its owners and with them. Each round asks for every work for a short while, over one database, so that what
+makes the machine slow meets all alike. Told are the processor time of the server and of PostgreSQL for a request, of
+all rounds together, and the median over the rounds of the requests per second, with the medians of the ratios within
+a round. With `--tree` each round asks the gateway of another tree, too, which has the same tables and runs on this
+one's Python; ratios are those of a work to the same work there:
 
     git worktree add /somewhere/else main
+    python -m benchmarks.beside meetings_20 dashboard --tree /somewhere/else
 """
 
 from __future__ import annotations
@@ -13,83 +16,101 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import data
 from benchmarks.asking import GATEWAY, Work
 from benchmarks.contestants import Contestant, gateway
 from benchmarks.cores import layout, processor_seconds
-from benchmarks.measure import Load, load, per_request
+from benchmarks.measure import Load, load
 from benchmarks.works import WORKS
 
-_KEYS = ("server_ms", "database_ms")
+_HERE, _THERE = "this", "other"
+_SETTLING = 2
+"""Rounds that do not count."""
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beside", description=__doc__)
-    parser.add_argument("folder", type=Path, help="of the other tree")
     parser.add_argument("works", nargs="+", choices=[work.name for work in WORKS], metavar="WORK")
-    parser.add_argument("--rounds", type=int, default=7, help="the median of which counts (7)")
-    parser.add_argument("--seconds", type=float, default=0.6, help="of each measurement (0.6)")
+    parser.add_argument("--tree", type=Path, metavar="FOLDER", help="of the other tree")
+    parser.add_argument("--rounds", type=int, default=40, help="the median of which counts (40)")
+    parser.add_argument("--seconds", type=float, default=0.4, help="of each measurement (0.4)")
     parser.add_argument("--connections", type=int, default=32, help="32 unless told")
     parser.add_argument("--quick", action="store_true", help="little data")
     return parser.parse_args()
 
 
+@dataclass(slots=True)
+class _Asked:
+    """One work of one tree: its requests, the lengths of their answers, and what the rounds took."""
+
+    work: Work
+    contestant: Contestant
+    wire: Sequence[bytes]
+    lengths: Sequence[int]
+    spent: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    responses: float = 0.0
+    rates: list[float] = field(default_factory=list)
+
+    def measure(self, generator: Load, server: int, counts: bool, **how: float) -> None:
+        """One turn."""
+        before = processor_seconds(self.contestant.pid), processor_seconds(server)
+        figures = generator.measure(self.contestant, self.wire, self.lengths, self.work.status, **how)
+        after = processor_seconds(self.contestant.pid), processor_seconds(server)
+        if counts:
+            self.spent = [spent + b - a for spent, a, b in zip(self.spent, before, after, strict=True)]
+            self.responses += figures["responses"]
+            self.rates.append(figures["requests_per_second"])
+
+    def milliseconds(self) -> tuple[float, float, float]:
+        """The processor time of the server, of PostgreSQL and of both for a request."""
+        server, database = (1000 * spent / self.responses for spent in self.spent)
+        return server, database, server + database
+
+
 def main() -> None:
-    """Print what both take, and the ratios."""
+    """Print what each work takes, and the ratios."""
     arguments = _arguments()
     profile, where = data.QUICK if arguments.quick else data.FULL, layout()
     known = data.known(profile)
+    trees = {_HERE: data.ROOT} | ({} if arguments.tree is None else {_THERE: arguments.tree.resolve()})
+    how = {"connections": arguments.connections, "seconds": arguments.seconds, "warm_up": 0.1}
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crm-bench-")))
         place = stack.enter_context(data.place("postgresql", profile, scratch, where.database))
         generator = stack.enter_context(load(where))
-        both = {}
-        for name, root in (("other", arguments.folder.resolve()), ("this", data.ROOT)):
-            (scratch / name).mkdir()
-            both[name] = stack.enter_context(
-                gateway(place, known, scratch / name, where.contestant, settings={"PYTHONPATH": str(root)})
+        asked = {}
+        for tree, root in trees.items():
+            (scratch / tree).mkdir()
+            one = stack.enter_context(
+                gateway(place, known, scratch / tree, where.contestant, settings={"PYTHONPATH": str(root)})
             )
-        for work in WORKS:
-            if work.name in arguments.works:
-                rounds = _rounds(work, both, generator, place.server or 0, known, profile, arguments)
-                _print(work, rounds)
+            for name in arguments.works:
+                asked[name, tree] = _asked(next(work for work in WORKS if work.name == name), one, known, profile)
+        for number in range(-_SETTLING, arguments.rounds):
+            for each in asked.values():
+                each.measure(generator, place.server or 0, number >= 0, **how)
+    for (name, tree), each in asked.items():
+        base = asked[name, _THERE] if arguments.tree else asked[arguments.works[0], tree]
+        _print(f"{name} {tree}" if arguments.tree else name, each, base)
 
 
-def _rounds(
-    work: Work,
-    both: dict[str, Contestant],
-    generator: Load,
-    server: int,
-    known: list[data.Known],
-    profile: data.Profile,
-    arguments: argparse.Namespace,
-) -> dict[str, list[dict[str, float]]]:
-    """Every round's processor time per request, of both; a round before them does not count."""
+def _asked(work: Work, one: Contestant, known: list[data.Known], profile: data.Profile) -> _Asked:
     requests = work.requests(known, profile.variants)[GATEWAY]
-    lengths = {name: [len(one.ask(request)[1]) for request in requests] for name, one in both.items()}
-    how = {"connections": arguments.connections, "seconds": arguments.seconds, "warm_up": 0.1}
-    rounds: dict[str, list[dict[str, float]]] = {name: [] for name in both}
-    for number in range(-1, arguments.rounds):
-        for name, one in both.items():
-            wire = [one.encoded(request) for request in requests]
-            before = processor_seconds(one.pid), processor_seconds(server)
-            figures = generator.measure(one, wire, lengths[name], work.status, **how)
-            after = processor_seconds(one.pid), processor_seconds(server)
-            if number >= 0:
-                rounds[name].append(per_request(before, after, figures["responses"]))
-    return rounds
+    lengths = [len(one.ask(request)[1]) for request in requests]
+    return _Asked(work, one, [one.encoded(request) for request in requests], lengths)
 
 
-def _print(work: Work, rounds: dict[str, list[dict[str, float]]]) -> None:
-    for key in _KEYS:
-        middle = {name: statistics.median(one[key] for one in taken) for name, taken in rounds.items()}
-        pairs = zip(rounds["this"], rounds["other"], strict=True)
-        ratios = [this[key] / other[key] for this, other in pairs if other[key]]
-        ratio = statistics.median(ratios) if ratios else 1.0
-        print(f"{work.name:26} {key:12} {middle['other']:.3f} -> {middle['this']:.3f}  {ratio:.2f}", flush=True)
+def _print(name: str, each: _Asked, base: _Asked) -> None:
+    pairs = zip(each.milliseconds(), base.milliseconds(), strict=True)
+    times = [f"{ours:.3f} ({ours / theirs:.3f})" for ours, theirs in pairs]
+    rate = statistics.median(ours / theirs for ours, theirs in zip(each.rates, base.rates, strict=True))
+    rates = f"{statistics.median(each.rates):.0f}/s ({rate:.3f})"
+    print(f"{name:32} server {times[0]} ms, PostgreSQL {times[1]}, both {times[2]}, {rates}", flush=True)
 
 
 if __name__ == "__main__":

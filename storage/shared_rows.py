@@ -8,8 +8,6 @@ import orjson
 
 SHARED: Final = "shared_row"
 """The name, among the columns of a linked row, of the column that has the row itself."""
-SHARED_ROW: Final = object()
-"""Stands where the identifier of a linked row would be, in rows that have it in common with others."""
 
 
 class _Identified(Protocol):

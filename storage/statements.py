@@ -38,7 +38,7 @@ from storage.base import Decoded, Identifier, Opaque, Tenant, is_identifier
 from storage.expressions import AnyColumn, AnyType
 from storage.logged import LOGGED
 from storage.postgres.tenant_connection import SEARCH_SETTING, SETTING
-from storage.shared_rows import SHARED, SHARED_ROW, SharedRows
+from storage.shared_rows import SHARED, SharedRows
 from storage.tenancy import guard
 
 ORG_PARAM = bindparam("organization", type_=Identifier, required=False)
@@ -284,7 +284,7 @@ def row_of(keys: Sequence[str | None]) -> AnyKind:
     """A named tuple of the columns. Those whose keys have INSIDE in them belong to a linked row as well.
 
     That row is made when it is asked for, and None where its id is null; what only needs its columns reads them here.
-    Of a row that others have as well there is SHARED alone, and SHARED_ROW in place of its id.
+    Of a row that others have as well there is SHARED alone, which stands in place of its id, too.
     """
     linked: dict[str, dict[str, int]] = {}
     for index, key in enumerate(keys):  # None is the key of an expression without a name
@@ -294,9 +294,11 @@ def row_of(keys: Sequence[str | None]) -> AnyKind:
     links: dict[str, AnyValue] = {"__slots__": ()}
     for link, places in linked.items():
         links[link] = property(_shared(places[SHARED]) if SHARED in places else _link(places))
+    kind = type("Row", (namedtuple("Row", [key or "" for key in keys], rename=True),), links)
+    for link, places in linked.items():
         if SHARED in places:
-            links[f"{link}{INSIDE}id"] = SHARED_ROW
-    return type("Row", (namedtuple("Row", [key or "" for key in keys], rename=True),), links)
+            setattr(kind, f"{link}{INSIDE}id", getattr(kind, f"{link}{INSIDE}{SHARED}"))
+    return kind
 
 
 def _shared(place: int) -> Callable[[AnyRow], AnyRow | None]:

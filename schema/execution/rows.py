@@ -24,6 +24,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import count
 
+import orjson
 from graphql import (
     GraphQLEnumType,
     GraphQLInterfaceType,
@@ -37,7 +38,7 @@ from graphql import (
 from schema.execution.known import is_known_scalar
 from schema.execution.sources import Column, Function, Link, Row, may_be_any_row, names_its_rows
 from schema.execution.tree import Field, ObjectSelection
-from storage.shared_rows import SHARED, SHARED_ROW
+from storage.shared_rows import SharedRow
 from storage.statements import INSIDE
 
 Data = dict[str, object]
@@ -46,6 +47,13 @@ Data = dict[str, object]
 
 class Unexpected(Exception):
     """A value is not what its field promises; the library says what that means."""
+
+
+def _written(shared: SharedRow, make: Callable[[Row], Data]) -> orjson.Fragment:
+    """The object of a row that others link to as well, as the encoder writes it: its bytes are put in each time."""
+    shared.made = written = orjson.Fragment(orjson.dumps(make(shared.row), option=orjson.OPT_UTC_Z))
+    shared.maker = make
+    return written
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +99,8 @@ class _Writer:
             "UTC": UTC,
             "LISTS": (list, tuple),
             "MISSING": object(),
-            "SHARED_ROW": SHARED_ROW,
+            "SharedRow": SharedRow,
+            "written": _written,
         }
         self._numbers = count()
 
@@ -140,7 +149,7 @@ class _Writer:
     def _inlined(self, field: Field) -> str | None:
         """Writes a link whose plain fields stand in the row itself; None for anything else.
 
-        Of a row that others link to as well the object is made once, for all of them (decision 970).
+        Of a row that others link to as well the object is made and written once, for all of them (decision 970).
         """
         source, kind = field.source, field.schema_field.type
         if not isinstance(source, Link) or not isinstance(kind, GraphQLObjectType) or not may_be_any_row(kind):
@@ -158,11 +167,8 @@ class _Writer:
         self._lines += [
             f"{key} = r.{source.name}{INSIDE}id",
             f"if {key} is None: {variable} = None",
-            f"elif {key} is SHARED_ROW:",
-            f"    {key} = r.{source.name}{INSIDE}{SHARED}",
-            f"    if {key} is None: {variable} = None",
-            f"    elif {key}.maker is {make}: {variable} = {key}.made",
-            f"    else: {variable} = {key}.made = {make}({key}.row); {key}.maker = {make}",
+            f"elif {key}.__class__ is SharedRow:",
+            f"    {variable} = {key}.made if {key}.maker is {make} else written({key}, {make})",
             "else:",
         ]
         self._lines += [f"    {line}" for line in (*lines, f"{variable} = {{{made}}}")]

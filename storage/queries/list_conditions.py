@@ -188,10 +188,8 @@ def tagged(entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | N
     return and_(exists(wanted), exists(links.where(col(TagLink.tag_id) == wanted.scalar_subquery())))
 
 
-def tag_links(
-    entity: AnyEntity, kind: TaggedKind, names: Sequence[BindParameter[object]]
-) -> list[tuple[AnyEntity, ColumnElement[bool]]]:
-    """The links of the tags with these names that a record has, each with the condition on which it is joined.
+def tag_links(kind: TaggedKind, names: Sequence[BindParameter[object]]) -> list[tuple[AnyEntity, ColumnElement[bool]]]:
+    """The links of the tags with these names that records of a kind have, each with the condition of its own.
 
     A record has one of each at most. As they name when the record was made, too, a list in that order is in the order
     of the links' index, and of several tags the indexes are merged (decision 820).
@@ -201,9 +199,7 @@ def tag_links(
         link: AnyEntity = aliased(TagLink)
         wanted = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM, col(Tag.folded_name) == name)
         own = [link.org_id == ORG_PARAM, link.kind == literal_column(f"'{kind.value}'")]
-        own += [link.tag_id == wanted.scalar_subquery(), link.record_id == entity.id]
-        own += [link.record_created_at == first.record_created_at for first, _ in links[:1]]
-        links.append((link, and_(*own)))
+        links.append((link, and_(*own, link.tag_id == wanted.scalar_subquery())))
     return links
 
 

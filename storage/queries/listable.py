@@ -28,6 +28,9 @@ class Key:
     nullable: bool = False
 
 
+Terms = Sequence[tuple[Key, bool]]
+"""The terms of an order, each with whether it descends."""
+
 RowT = TypeVar("RowT", covariant=True)
 
 _CREATED = Key("created_at", descending=True)
@@ -102,7 +105,7 @@ class Listable(Generic[RowT]):
         """The column that a row shows under this name."""
         return next(c for c in self.columns if c.key == name)
 
-    def terms(self, order: Order | None) -> list[tuple[Key, bool]]:
+    def terms(self, order: Order | None) -> Terms:
         """The terms of an order, each with whether it descends."""
         order = order or self.default
         chosen = order.direction is SortDirection.DESC

@@ -40,7 +40,7 @@ from storage.queries.filtering import (
     narrowed,
     unseen_along,
 )
-from storage.queries.listable import Key, Listable
+from storage.queries.listable import Key, Listable, Terms
 from storage.queries.row_size_limit import check_size_limit, with_size_limit, with_size_limit_window
 from storage.queries.shared_rows import has_shared_rows, with_shared_rows, without_shared_rows
 from storage.rows import Row
@@ -90,7 +90,8 @@ async def page(
     in_order = unseen_along(bound, listable.orders[order.field][0].name)
     condition = bound if in_order is None else in_order
     has_shared = has_shared_rows(listable, session.dialect, window.size)
-    flags = (parent, bool(window.offset), is_bounded, in_order is not None, has_shared)
+    is_fenced = session.dialect == "postgresql"
+    flags = (parent, bool(window.offset), is_bounded, in_order is not None, has_shared, is_fenced)
     at = None if window.cursor is None else decode(window, listable, order)
     if at is not None:
         values |= {f"c{index}": value for index, value in enumerate(at)}
@@ -119,6 +120,8 @@ class _PageStatement:
     is_in_order: bool
     """Whether the order's index is the way to the page: there is no condition, or one on the order's own column."""
     has_shared: bool
+    is_fenced: bool
+    """Whether the links of each tag are read by a select of their own: on PostgreSQL (decision 820)."""
 
     @property
     def key(self) -> Hashable:
@@ -132,17 +135,19 @@ class _PageStatement:
         return self._page(self.listable)
 
     def _page(self, listable: Listable[Row]) -> AnySelect:
+        terms = listable.terms(self.order)
+        within = partial(self._within, terms=terms, place=unseen) if self.is_fenced else None
         # In other orders whatever has the tags is read and sorted, and the joins would be dearer than a list of it.
-        along = AlongTags(listable, self.condition if self.order.field == CREATED else ALWAYS)
+        along = AlongTags(listable, self.condition if self.order.field == CREATED else ALWAYS, within)
         statement = listable.select(ORG_PARAM)
         statement = along.narrowed(statement) if along else narrowed(statement, listable, self.condition)
         place: Place = unseen if self.is_in_order or along else _seen
         if self.parent is not None:
             statement = statement.where(self.parent == place(bindparam("parent_id", type_=Identifier())))
-        terms = listable.terms(self.order)
-        columns = along.columns
-        statement = statement.where(_of_phase(columns, terms, self.phase, place, reverse=self.backward))
-        statement = statement.order_by(*order_by(columns, terms, reverse=self.backward))
+        if along.is_fenced:
+            statement = statement.order_by(*order_by(along.columns, terms, reverse=self.backward))
+        else:
+            statement = self._within(statement, along.columns, terms=terms, place=place)
         # A first page skips none: for the number of the organization's rows alone the planner would plan it each time.
         if self.has_offset or (self.is_in_order and self.phase == "all" and self.parent is None):
             statement = statement.offset(place(bindparam("offset", type_=BigInteger())))
@@ -151,6 +156,11 @@ class _PageStatement:
             return statement
         is_at_hand = self.is_in_order and not self.has_offset
         return with_size_limit(statement) if is_at_hand else with_size_limit_window(statement)
+
+    def _within(self, statement: AnySelect, columns: Columns, *, terms: Terms, place: Place) -> AnySelect:
+        """What lies behind the cursor of a select of these columns, in the list's order."""
+        statement = statement.where(_of_phase(columns, terms, self.phase, place, reverse=self.backward))
+        return statement.order_by(*order_by(columns, terms, reverse=self.backward))
 
 
 def _seen(parameter: AnyParameter) -> AnyParameter:
@@ -253,7 +263,7 @@ def _rank(listable: Listable[Row], parent: AnyColumn, order: Order | None) -> An
     return func.row_number().over(partition_by=parent, order_by=ordered).label("rank")
 
 
-def order_by(columns: Columns, terms: Sequence[tuple[Key, bool]], *, reverse: bool = False) -> list[AnyColumn]:
+def order_by(columns: Columns, terms: Terms, *, reverse: bool = False) -> list[AnyColumn]:
     """The order's terms; nulls come last, and so first when the list is read backwards (specification 4.1)."""
     clauses = []
     for key, descending in terms:
@@ -280,14 +290,7 @@ def _phases(listable: Listable[Row], order: Order, at: Sequence[object] | None, 
     return ("beyond",) if reverse else ("beyond", "nulls")
 
 
-def _of_phase(
-    columns: Columns,
-    terms: Sequence[tuple[Key, bool]],
-    phase: str,
-    place: Place,
-    *,
-    reverse: bool,
-) -> ColumnElement[bool]:
+def _of_phase(columns: Columns, terms: Terms, phase: str, place: Place, *, reverse: bool) -> ColumnElement[bool]:
     directions = [
         (
             columns(key.name)[0],

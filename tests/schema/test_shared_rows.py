@@ -7,9 +7,12 @@ from typing import Any
 import orjson
 import pytest
 
+from contract.tools import TOOL_ROWS_MAX
+from schema.execution import rows
 from schema.execution.steps import Steps, Unplanned
 from storage.base import new_id
 from storage.queries.shared_rows import SHARED_FROM
+from storage.shared_rows import SharedRow
 from storage.tables import Account, Deal, File, Folder, Person, PipelineStage
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
@@ -81,6 +84,23 @@ async def test_it_is_one_statement_that_reads_each_owner_once(one: Tenant, two: 
         [page] = [text for text in sent if "people" in text or "deals" in text or "pipeline_stages" in text]
         is_apart = size == NUMBER and one.gateway.world.database.dialect == "postgresql"
         assert ("JOIN people" not in page) == is_apart
+
+
+async def test_each_owner_and_stage_is_written_once(one: Tenant, two: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    await fill(one, two)
+    written: list[str] = []
+
+    def counting(shared: SharedRow, make: Any) -> Any:
+        written.append(shared.row.id)
+        return original(shared, make)
+
+    original = rows._written
+    monkeypatch.setattr(rows, "_written", counting)
+    await one.ask("query($n: Int!) { deals(first: $n) { nodes { stage { name } owner { email } } } }", n=NUMBER)
+    is_apart = one.gateway.world.database.dialect == "postgresql"
+    assert len(written) == (5 if is_apart else 0)  # two members, three stages
+    assert len({*written}) == len(written)
+    assert TOOL_ROWS_MAX < SHARED_FROM  # a tool reads its answers, of which this is written already
 
 
 async def test_folders_of_files(one: Tenant) -> None:

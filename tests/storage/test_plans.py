@@ -408,8 +408,6 @@ async def test_a_list_by_tags_reads_the_links_in_its_order(
 ) -> None:
     """What the indexes of each tag have in common at their beginning, however many records have them all."""
     here = planned_for_many
-    if here.dialect == "postgresql" and number > 1 and is_behind:
-        pytest.skip("behind a cursor PostgreSQL may read the links of several tags whole, and sort them")
     condition = Compare("tags", Op.ALL, FIVE[:number])
     async with here.session() as session:
         first = await paging.page(session, listables.DEALS, ListQuery(condition, page=PageWindow(first=SIZE)))
