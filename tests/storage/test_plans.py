@@ -97,7 +97,7 @@ class Seeded:
 
 
 async def _fill(url: str) -> str:
-    database = Database(url)
+    database = Database(url, statement_seconds=None)  # so much takes longer than a request may
     summary = await seed(database, PLAN)
     organization = summary.organizations[0]
     async with database.reading(organization) as session:
@@ -355,7 +355,7 @@ def tagged(filled_once: Seeded) -> str:
 
 
 async def _tag(filled: Seeded) -> str:
-    database = Database(filled.url, statement_seconds=None)  # so much takes longer than a request may
+    database = Database(filled.url, statement_seconds=None)
     org = Organization(id=new_id(), external_id="tagged", name="T")
     async with database.directory(writing=True) as directory:
         await directory.insert(org)
