@@ -3,8 +3,8 @@
 One organization beside another of the same size, through the gateway by one connection, while another caller writes ten
 deals a second. Beside each question stand the median, the 95th percentile and the longest in milliseconds, and the
 median of a bare statement over the table, sent with asyncpg by an owner of the rows. Then how soon
-answers to questions begin, and what others notice of them (benchmarks/questions.py). Last the rate of writes, beside
-that with the triggers of the roll-ups taken out, in turns.
+answers to questions begin, and what others notice of them (benchmarks/questions.py), and what the guard of ad-hoc SQL
+takes. Last the rate of writes, beside that with the triggers of the roll-ups taken out, in turns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import asyncpg
 from sqlalchemy.engine import make_url
 
-from benchmarks import questions
+from benchmarks import guarding, questions
 from benchmarks.asking import graphql
 from benchmarks.contestants import Contestant, gateway
 from benchmarks.cores import layout
@@ -168,6 +168,7 @@ def _run(dialect: str, profile: Profile, where: Place, facts: list[Known], scrat
         issuer = EmbeddedIssuer(signing_key(scratch / "gateway"), DEFAULT_ISSUER, AUDIENCE)
         callers = questions.tokens(issuer, list(blueprints(profile.plan)))
         questions.measure(contestant, callers, questions.QUICK if runs < RUNS else questions.FULL)
+        guarding.measure(dialect, 1 if runs < RUNS else 20)
         kept, bare_rate = _writes_beside_bare(contestant, where, 1 if runs < RUNS else 7, 0.5 if runs < RUNS else 3)
         told = f"{kept:8.0f} {kept / bare_rate:8.2f} of {bare_rate:.0f} without roll-ups"
         print(f"  {'deals made a second by one caller':48} {told}", flush=True)
