@@ -27,14 +27,12 @@ from storage.tenancy.sessions import TenantSession
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """Somebody who takes part; `contact` is the one with this address."""
+    """Somebody who takes part."""
 
     name: str | None
     email: str
     response: ParticipantResponse
     is_organizer: bool
-    is_internal: bool
-    contact_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +63,22 @@ async def _known(ctx: Context, meeting_id: str) -> SyncedMeeting | None:
 
 @requires(ScopeGroup.MEETINGS_READ)
 async def participants_of_meeting(ctx: Context, meeting_id: str) -> list[Participant]:
-    """Says who takes part, with the contacts of their addresses."""
+    """Says who takes part."""
     known = await _known(ctx, meeting_id)
-    if known is None or not known.participants:
-        return []
-    internal = await ctx.loader("internal_domains", partial(_internal, ctx)).load("")
-    by_address = ctx.loader("contacts_by_address", partial(_contacts, ctx))
-    contacts = await gather(*(by_address.load(each["email"]) for each in known.participants))
     return [
-        Participant(
-            each["name"],
-            each["email"],
-            ParticipantResponse(each["response"]),
-            each["organizer"],
-            is_within(domain_key(each["email"]), internal),
-            contact_id,
-        )
-        for each, contact_id in zip(known.participants, contacts, strict=True)
+        Participant(each["name"], each["email"], ParticipantResponse(each["response"]), each["organizer"])
+        for each in (known.participants if known else ())
     ]
+
+
+async def is_internal(ctx: Context, address: str) -> bool:
+    """Says whether the address is of an internal domain, for who has a meeting with it."""
+    return is_within(domain_key(address), await ctx.loader("internal_domains", partial(_internal, ctx)).load(""))
+
+
+async def contact_of(ctx: Context, address: str) -> str | None:
+    """Find the contact with this address, for who has a meeting with it and may see contacts."""
+    return await ctx.loader("contacts_by_address", partial(_contacts, ctx)).load(address)
 
 
 async def _internal(ctx: Context, _: list[str]) -> list[frozenset[str]]:

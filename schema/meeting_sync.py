@@ -24,11 +24,15 @@ class MeetingParticipant:
     email: str = field("The address, in the form in which contacts are matched.")
     response: ParticipantResponse = field("Whether the invitation was accepted.")
     is_organizer: bool = field("Whether the meeting is theirs.")
-    is_internal: bool = field("Whether the address is of an internal domain.")
 
-    @guarded_field(contacts.get_contact, "The contact with this address.", "contact_id")
+    @computed_field("Whether the address is of an internal domain.", "email")
+    async def is_internal(root: strawberry.Parent[Participant], info: Info) -> bool:
+        return await meeting_sync.is_internal(info.context, root.email)
+
+    @guarded_field(contacts.get_contact, "The contact with this address.", "email")
     async def contact(root: strawberry.Parent[Participant], info: Info) -> ContactLink | None:
-        return None if root.contact_id is None else await contacts.get_contact(info.context, root.contact_id)
+        contact_id = await meeting_sync.contact_of(info.context, root.email)
+        return None if contact_id is None else await contacts.get_contact(info.context, contact_id)
 
 
 @strawberry.type(description="A connection that shows the meeting.")

@@ -20,6 +20,7 @@ from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import model_named, new_row
 from storage.queries.dialects import unseen
 from storage.queries.filtering import in_list
+from storage.queries.words import word
 from storage.statements import ORG_PARAM
 from storage.tables import MatchGroup, MatchKey, NotDuplicate
 from storage.tenancy.sessions import TenantSession
@@ -41,22 +42,18 @@ class Shared:
     key: str
 
 
-def _word(word: str) -> AnyColumn:
-    return literal_column(f"'{word}'", PlainText)
-
-
 def _number(number: int) -> AnyColumn:
     return literal_column(str(number), Integer)
 
 
 def _having(entity: AnyEntity, kind: MergeableKind, key: AnyColumn) -> tuple[AnyColumn, ...]:
-    return entity.org_id == ORG_PARAM, entity.kind == _word(kind), entity.key == key
+    return entity.org_id == ORG_PARAM, entity.kind == word(kind), entity.key == key
 
 
 def _is_shown(kind: MergeableKind) -> tuple[AnyColumn, ...]:
     """Says whether a key is a group to be shown."""
-    few = or_(col(MatchGroup.sign) != _word(_NAMESAKES), col(MatchGroup.size) <= _number(NAMESAKES_MAX))
-    own = col(MatchGroup.org_id) == ORG_PARAM, col(MatchGroup.kind) == _word(kind)
+    few = or_(col(MatchGroup.sign) != word(_NAMESAKES), col(MatchGroup.size) <= _number(NAMESAKES_MAX))
+    own = col(MatchGroup.org_id) == ORG_PARAM, col(MatchGroup.kind) == word(kind)
     pairs = col(MatchGroup.size) * (col(MatchGroup.size) - _number(1)) / _number(2)
     return (*own, col(MatchGroup.size) > _number(1), few, ~_is_within_a_surer_one(kind), _dismissed(kind) < pairs)
 
@@ -91,7 +88,7 @@ def _is_within_a_surer_one(kind: MergeableKind) -> AnyColumn:
         .join(surer, counted)
         .where(
             own.org_id == ORG_PARAM,
-            own.kind == _word(kind),
+            own.kind == word(kind),
             own.record_id == first,
             func.substr(own.key, _number(1), _number(1)) < col(MatchGroup.sign),
             sharing == col(MatchGroup.size),
@@ -106,7 +103,7 @@ def _dismissed(kind: MergeableKind) -> AnyColumn:
     high: AnyEntity = aliased(MatchKey)
     pair = and_(
         col(NotDuplicate.org_id) == ORG_PARAM,
-        col(NotDuplicate.kind) == _word(kind),
+        col(NotDuplicate.kind) == word(kind),
         col(NotDuplicate.low_id) == low.record_id,
     )
     ends = and_(*_having(high, kind, col(MatchGroup.key)), high.record_id == col(NotDuplicate.high_id))
@@ -167,14 +164,14 @@ async def members(
     def build() -> AnySelect:
         own = and_(model.org_id == ORG_PARAM, model.id == col(MatchKey.record_id))
         rank = func.row_number().over(partition_by=col(MatchKey.key), order_by=(model.created_at, model.id))
-        having = col(MatchKey.org_id) == ORG_PARAM, col(MatchKey.kind) == _word(kind)
+        having = col(MatchKey.org_id) == ORG_PARAM, col(MatchKey.kind) == word(kind)
         ranked = (
             select(col(MatchKey.key), col(MatchKey.record_id), rank.label("rank"))
             .where(*having, own, in_list(col(MatchKey.key), "keys"))
             .subquery("ranked")
         )
         other: AnyEntity = aliased(MatchKey)
-        its = and_(other.org_id == ORG_PARAM, other.kind == _word(kind), other.record_id == ranked.c.record_id)
+        its = and_(other.org_id == ORG_PARAM, other.kind == word(kind), other.record_id == ranked.c.record_id)
         columns: list[AnyColumn] = [ranked.c.key, ranked.c.record_id, other.key.label("own")]
         within = ranked.c.rank <= bindparam("most", type_=Integer())
         return select(*columns).where(its, within).order_by(ranked.c.key, ranked.c.rank)
@@ -190,7 +187,7 @@ async def dismissed_among(session: TenantSession, kind: MergeableKind, ids: Sequ
 
     def build() -> AnySelect:
         low, high = col(NotDuplicate.low_id), col(NotDuplicate.high_id)
-        own = col(NotDuplicate.org_id) == ORG_PARAM, col(NotDuplicate.kind) == _word(kind)
+        own = col(NotDuplicate.org_id) == ORG_PARAM, col(NotDuplicate.kind) == word(kind)
         return select(low, high).where(*own, in_list(low, "ids"), in_list(high, "ids"))
 
     rows = await session.fetch(("dismissed pairs", kind), build, ids=list(ids))

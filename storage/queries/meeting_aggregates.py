@@ -8,13 +8,13 @@ from sqlmodel import UTCDateTime, col
 
 from contract.catalog import ColumnKind
 from contract.vocabulary import MeetingState
-from storage.base import PlainText
-from storage.expressions import AnyColumn, AnyEntity
+from storage.expressions import AnyEntity
 from storage.queries import cells
 from storage.queries.aggregate_parts import COUNT, different, number_of
 from storage.queries.aggregates import Dimension, Order, Part, RolledUp, Source
 from storage.queries.listable import Listable
 from storage.queries.listables import MEETINGS
+from storage.queries.words import word
 from storage.tables import Account, Activity, Deal
 
 _ID, _MOMENT = ColumnKind.ID, ColumnKind.DATETIME
@@ -24,15 +24,11 @@ _NAMING_DEAL: AnyEntity = aliased(Deal)
 _DONE = col(Activity.completed_at).is_not(None)
 
 
-def _word(state: MeetingState) -> AnyColumn:
-    return literal_column(f"'{state.value}'", PlainText)
-
-
 _STATE = case(
-    (_DONE, _word(MeetingState.COMPLETED)),
-    (col(Activity.due_at).is_(None), _word(MeetingState.UNSCHEDULED)),
-    (col(Activity.due_at) > bindparam("present", type_=UTCDateTime), _word(MeetingState.SCHEDULED)),
-    else_=_word(MeetingState.OVERDUE),
+    (_DONE, word(MeetingState.COMPLETED.value)),
+    (col(Activity.due_at).is_(None), word(MeetingState.UNSCHEDULED.value)),
+    (col(Activity.due_at) > bindparam("present", type_=UTCDateTime), word(MeetingState.SCHEDULED.value)),
+    else_=word(MeetingState.OVERDUE.value),
 )
 
 _ORDERS: Final = {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from sqlalchemy import ColumnElement, and_, func, literal_column, or_, select, union_all
+from sqlalchemy import ColumnElement, and_, func, or_, select, union_all
 from sqlmodel import col
 
 from contract.vocabulary import DealStatus, TargetMetric
@@ -14,6 +14,7 @@ from storage.expressions import AnySelect
 from storage.joined_rows import ReachedRow
 from storage.queries.deals import money_sum
 from storage.queries.filtering import in_list
+from storage.queries.words import word
 from storage.rows import SalesTargetRow
 from storage.statements import ORG_PARAM
 from storage.tables import Deal, SalesTarget
@@ -97,12 +98,12 @@ def _sum(rows: Sequence[ReachedRow]) -> Decimal:
 def _reached(asked: Asked) -> AnySelect:
     """Each way to count is a select of its own, which has an index that begins with what it asks for."""
     is_won = and_(
-        col(Deal.status) == _word(DealStatus.WON),
+        col(Deal.status) == word(DealStatus.WON.value),
         col(Deal.closed_at) >= col(SalesTarget.begins_at),
         col(Deal.closed_at) < col(SalesTarget.ends_before),
     )
     is_open = and_(
-        col(Deal.status) == _word(DealStatus.OPEN),
+        col(Deal.status) == word(DealStatus.OPEN.value),
         col(Deal.closed_at).is_(None),  # which an open deal has never been; the index has it before the day
         col(Deal.close_date) >= col(SalesTarget.starts_on),
         col(Deal.close_date) <= col(SalesTarget.ends_on),
@@ -119,10 +120,6 @@ def _reached(asked: Asked) -> AnySelect:
         arms += [(is_won, whose, col(Deal.currency) != col(SalesTarget.currency)) for whose in (of_one, of_all)]
     found = union_all(*(_counted(*arm) for arm in arms)).subquery()
     return select(found.c.target_id, found.c.status, found.c.currency, found.c.deals, found.c.valued, found.c.amount)
-
-
-def _word(status: DealStatus) -> ColumnElement[str]:
-    return literal_column(f"'{status.value}'")
 
 
 def _counted(*counts: ColumnElement[bool]) -> AnySelect:

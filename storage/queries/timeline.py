@@ -41,6 +41,7 @@ from storage.new_rows import model_named
 from storage.queries.dialects import unseen
 from storage.queries.filtering import id_matches, in_list
 from storage.queries.row_size_limit import check_size_limit, with_size_limit_window
+from storage.queries.words import word
 from storage.rows import Row
 from storage.statements import ORG_PARAM
 from storage.tables import Activity, Enrollment, File, FileLink, RecordChange, StageChange
@@ -131,7 +132,7 @@ def _arms(feed: Feed) -> Iterator[_Arm]:
         yield _Arm(
             StageChange,
             getattr(StageChange, f"{feed.subject}_id"),
-            _word(TimelineKind.STAGE_CHANGE),
+            word(TimelineKind.STAGE_CHANGE),
             col(StageChange.at),
             col(StageChange.by),
             deal_id=col(StageChange.deal_id),
@@ -143,10 +144,10 @@ def _arms(feed: Feed) -> Iterator[_Arm]:
         yield _Arm(
             RecordChange,
             col(RecordChange.subject_id),
-            _word(TimelineKind.CHANGE),
+            word(TimelineKind.CHANGE),
             col(RecordChange.at),
             col(RecordChange.actor),
-            (col(RecordChange.subject_kind) == _word(feed.subject), shown),
+            (col(RecordChange.subject_kind) == word(feed.subject), shown),
             type=col(RecordChange.type),
             fields=col(RecordChange.fields),
         )
@@ -156,14 +157,14 @@ def _arms(feed: Feed) -> Iterator[_Arm]:
         yield _Arm(
             FileLink,
             col(FileLink.record_id),
-            _word(TimelineKind.FILE),
+            word(TimelineKind.FILE),
             col(FileLink.attached_at),
             col(FileLink.attached_by),
             _shown_files(feed),
             file_id=col(FileLink.file_id),
         )
     if TimelineKind.ENROLLMENT in feed.kinds and feed.subject == "contact":
-        kind = _word(TimelineKind.ENROLLMENT)
+        kind = word(TimelineKind.ENROLLMENT)
         yield _Arm(Enrollment, col(Enrollment.contact_id), kind, col(Enrollment.enrolled_at), cast(null(), PlainText))
 
 
@@ -172,14 +173,14 @@ def _shown_files(feed: Feed) -> tuple[AnyColumn, ...]:
     if not feed.withheld:
         return ()
     its = col(File.org_id) == ORG_PARAM, col(File.id) == col(FileLink.file_id)
-    needed = col(File.needs).in_([_word(group) for group in feed.withheld])
+    needed = col(File.needs).in_([word(group) for group in feed.withheld])
     return (not_(exists(select(col(File.id)).where(*its, needed))),)
 
 
 def _activities(feed: Feed, kinds: Sequence[TimelineKind]) -> _Arm:
     wanted: list[AnyColumn] = []
     if len(kinds) < len(ACTIVITIES):
-        wanted.append(col(Activity.type).in_([_word(kind) for kind in kinds]))
+        wanted.append(col(Activity.type).in_([word(kind) for kind in kinds]))
     if not feed.is_upcoming:
         wanted.append(col(Activity.occurred_at) <= unseen(bindparam("present", type_=UTCDateTime())))
     parent = getattr(Activity, f"{feed.subject}_id")
@@ -190,7 +191,7 @@ def _activities(feed: Feed, kinds: Sequence[TimelineKind]) -> _Arm:
 def _creation(subject: str) -> _Arm:
     """The record's creation, by whom it belonged to first (decision 234), told by its own changes (decision 437)."""
     model = _MODELS[subject]
-    its = (col(RecordChange.subject_kind) == _word(subject), col(RecordChange.subject_id) == col(model.id))
+    its = (col(RecordChange.subject_kind) == word(subject), col(RecordChange.subject_id) == col(model.id))
     handed_over = col(RecordChange.former_owner).is_not(None)
     first = (
         select(col(RecordChange.former_owner))
@@ -200,14 +201,9 @@ def _creation(subject: str) -> _Arm:
         .correlate(model)
         .scalar_subquery()
     )
-    actor = func.coalesce(first, col(model.owner_id), _word(SYSTEM_ACTOR))
-    created = _word(f"{event_name(model)}_created")
-    return _Arm(model, col(model.id), _word(TimelineKind.CHANGE), col(model.created_at), actor, type=created)
-
-
-def _word(word: str) -> AnyColumn:
-    """One of the service's own words."""
-    return literal_column(f"'{word}'", Text())
+    actor = func.coalesce(first, col(model.owner_id), word(SYSTEM_ACTOR))
+    created = word(f"{event_name(model)}_created")
+    return _Arm(model, col(model.id), word(TimelineKind.CHANGE), col(model.created_at), actor, type=created)
 
 
 async def pages(
@@ -290,7 +286,7 @@ async def counts(session: TenantSession, subject: str, ids: Sequence[str]) -> di
     def build() -> AnySelect:
         changed = col(RecordChange.subject_id)
         shown = cast(col(RecordChange.fields), Text()) != literal_column("'{}'")
-        of_kind = col(RecordChange.subject_kind) == _word(subject)
+        of_kind = col(RecordChange.subject_kind) == word(subject)
         counted = select(changed, func.count().label("total")).where(col(RecordChange.org_id) == ORG_PARAM)
         return counted.where(of_kind, id_matches(changed, alone), shown).group_by(changed)
 

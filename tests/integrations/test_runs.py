@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import gzip
 from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import select
+from sqlmodel import col
 
 from contract.integrations import IntegrationProblemCode
-from storage.tables import Event, Integration, SyncItem, SyncStream
+from storage.base import new_id, now
+from storage.new_rows import new_row
+from storage.tables import Activity, Event, Integration, QueuedJob, SyncItem, SyncRun, SyncStream
 from tests.support.feeds import at, by_address, connection, event, feed, items, meetings, replaced, upload, work
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
@@ -128,6 +133,49 @@ async def test_a_page_takes_as_many_statements_for_many_as_for_few(one: Tenant, 
         sizes.append(len(list(sent)))
         assert len(await meetings(tenant)) == number
     assert sizes[0] == sizes[1]
+
+
+async def test_two_hundred_meetings_with_where_they_come_from_take_two_more_statements(one: Tenant) -> None:
+    many = (event(f"e{n}", subject=f"T {n}", start=at(n % 300 + 1), guest=f"g{n}@out.example") for n in range(200))
+    await upload(one, *many)
+    sizes = []
+    own = "sync { uid recurrenceId conferenceUrl } participants { email name response isOrganizer"
+    for more in ("", own + " }", own + " isInternal contact { id } }"):
+        with statements(one.gateway.world.database) as sent:
+            page = await one.ask(f"{{ meetings(first: 200) {{ nodes {{ id {more} }} }} }}")
+        sizes.append(len(sent))
+        assert len(page["nodes"]) == 200
+    assert {len(each["participants"]) for each in page["nodes"]} == {1}
+    assert sizes[1] <= sizes[0] + 2
+    assert sizes[2] <= sizes[1] + 4, sent  # the policy, the members' addresses, and the contacts of the addresses
+
+
+async def test_days_asleep_are_one_run_and_a_run_that_they_cut_off_goes_on(one: Tenant) -> None:
+    """A machine that is suspended for days, seen by its clock: nothing is skipped, nothing done twice."""
+    days = timedelta(days=3)
+    async with open_feed(serving(event("a"), ETag='"1"')) as web:
+        integration_id = await by_address(one, web.url + PATH)
+        await work(one)
+        [before] = await one.rows(Activity.id)
+        async with one.gateway.world.database.writing(one.id) as session:
+            for queued in await session.find_all(select(QueuedJob).where(col(QueuedJob.org_id) == one.id)):
+                await session.update(queued, due_at=queued.due_at - days)
+            [stream] = await session.find_all(select(SyncStream).where(col(SyncStream.org_id) == one.id))
+            moved = {name: getattr(stream, name) - days for name in ("synced_at", "confirmed_at", "window_from")}
+            await session.update(stream, **moved)
+        asked = len(web.asked)
+        await work(one)
+        assert (len(web.asked) - asked, len(await _runs(one, integration_id))) == (1, 2)
+        web.replies[PATH] = serving(event("a"), event("b", subject="Other"))
+        async with one.gateway.world.database.writing(one.id) as session:  # one that was under way, and holds the job
+            cut_off = new_row(SyncRun, integration_id=integration_id, mode="full", status="running", started_at=now())
+            await session.insert(cut_off)
+            for queued in await session.find_all(select(QueuedJob).where(col(QueuedJob.org_id) == one.id)):
+                await session.update(queued, due_at=now() - days, holder=new_id())
+        await work(one)
+        shown = {each["id"]: each["status"] for each in await _runs(one, integration_id)}
+        assert (len(shown), shown[cut_off.id]) == (3, "succeeded")
+        assert (len(await meetings(one)), before in await one.rows(Activity.id)) == (2, True)
 
 
 async def test_an_older_state_that_comes_late_changes_nothing(one: Tenant) -> None:
