@@ -7,9 +7,10 @@ import re
 import pytest
 
 from gateway.observability.doctor import examine
+from identity.secrets import Pepper
 from tests.integrations.test_refresh import ended, sync
-from tests.support.consents import connected
-from tests.support.feeds import at
+from tests.support.consents import come_back, complete, connected
+from tests.support.feeds import at, connection, meetings, work
 from tests.support.google import Google, meeting
 from tests.support.tenants import Tenant
 
@@ -51,3 +52,33 @@ async def test_the_metrics_and_the_doctor_tell_of_connections(
     assert not [each for each in (one.id, mine, account.email, account.sub) if each in text]
     [found] = [each for each in await examine(one.gateway.runtime) if each.name == "connections"]
     assert (found.ok, f"1 of {one.id}" in found.message, "connect again" in found.advice) == (False, True, True)
+
+
+async def test_connections_live_through_a_change_of_the_pepper(one: Tenant, google: Google, reached: None) -> None:
+    """Tokens, cursors and channels that were sealed under the former one, which lies beside the new one."""
+    account = google.account()
+    google.put(account, meeting("a", at(3), subject="Before"))
+    mine = await connected(one, google, account)
+    [channel] = [name for name, each in google.channels.items() if each["account"] == account]
+    runtime = one.gateway.runtime
+    ports, identity, former = runtime.ports, runtime.services.identity, runtime.ports.pepper
+    changed = Pepper(b"another pepper of 32 bytes or so").before(bytes(former))
+    try:
+        object.__setattr__(ports, "pepper", changed)
+        identity.pepper = changed
+        google.put(account, meeting("b", at(4), subject="After"))
+        told = await one.gateway.http.post("/integrations/hooks/google", headers=google.notice(channel))
+        assert told.status_code == 204
+        google.expire()
+        await work(one)
+        assert set(await meetings(one)) == {"Before", "After"}
+        begun = await one.gateway.rest("POST", f"/integrations/{mine}/reconnect", one.headers())
+        asked = google.consent(begun.json()["authorization_url"], account)
+        done = await complete(one, (await come_back(one, asked)).json())
+        assert (done.status_code, done.json()["status"], done.json()["id"]) == (200, "active", mine)
+        await work(one)
+        shown = await connection(one, mine)
+        assert (shown["problem"], len(shown["streams"]), shown["counts"]["meetings"]) == (None, 1, 2)
+    finally:
+        object.__setattr__(ports, "pepper", former)
+        identity.pepper = former
