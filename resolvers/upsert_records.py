@@ -1,6 +1,7 @@
 """Writes the rows of an upsert as records: so many statements, whatever their number."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 
 from contract.bulk_vocabulary import BulkOutcome
 from contract.errors import NotFound, Problem, Problems
@@ -19,7 +20,7 @@ from resolvers.shared.writing import standing
 from resolvers.upsert_rows import Kind, Line, check_change, check_new, once
 from storage.base import Record, as_uuid, with_copies
 from storage.new_rows import new_row
-from storage.queries import external_keys, history, listables, members, merged_ids, records
+from storage.queries import external_keys, history, listables, match_keys, members, merged_ids, records
 from storage.queries import tags as tagging
 from storage.queries.history import Told
 from storage.tables import Deal, Lead, TagLink
@@ -259,7 +260,11 @@ async def _write(ctx: Acting, session: TenantSession, kind: Kind, lines: Sequenc
     """Write records, moves, histories and the event."""
     new = [line for line in _good(lines) if line.outcome is BulkOutcome.CREATED]
     changed = [line for line in _good(lines) if line.outcome is BulkOutcome.UPDATED]
-    if len(await session.insert_each_missing([line.after for line in new])) < len(new):
+    records = [line.after for line in new]
+    has_keys_left = match_keys.are_written_behind(session, records)
+    async with match_keys.written_behind(session) if has_keys_left else nullcontext():
+        made = await session.insert_each_missing(records)
+    if len(made) < len(new):
         raise Raced
     if changed:
         await session.update_each([line.after for line in changed], *_changed_columns(changed))
@@ -272,6 +277,8 @@ async def _write(ctx: Acting, session: TenantSession, kind: Kind, lines: Sequenc
         }
         told = [each for line in changed if (each := _told(kind, line, tagged)) is not None]
         await changes.append_event(ctx, session, f"{kind.model.__tablename__}_upserted", data, told=told)
+    if has_keys_left:
+        await match_keys.write(session, records)
 
 
 def _changed_columns(lines: Sequence[Line]) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from pydantic import ConfigDict, StrictStr, ValidationError
@@ -81,7 +82,8 @@ class Kind:
     key and identifier, under the name of the match, and `spelt` brings a row's value to it. `leads` are the fields that
     name another record by its key, with the column that has its identifier. `check` raises what is wrong with the
     record as it would be; it gets the record as it is, if there is one, and what the row changes. `usual` is what a new
-    record has unless the row says otherwise.
+    record has unless the row says otherwise. Where `reads_alike`, `row` and `new` read each field by the same type, so
+    that nothing but what is missing is left for `new` to find.
     """
 
     model: type[Record]
@@ -94,6 +96,7 @@ class Kind:
     leads: Mapping[str, tuple[str, type[Record]]] = field(default_factory=dict)
     check: Callable[[AnyRecord, Given], None] = lambda _record, _fields: None
     usual: Mapping[str, object] = field(default_factory=dict)
+    reads_alike: bool = True
 
 
 @dataclass(slots=True)
@@ -183,13 +186,25 @@ def once(names: Sequence[str]) -> list[str]:
 
 def check_new(kind: Kind, line: Line) -> None:
     """Add what a new record of the row lacks, by the input of a single new one."""
-    try:
-        kind.new.model_validate(line.raw)
-    except ValidationError as error:
-        line.problems += problems_of(error)
+    if not (kind.reads_alike and _is_whole(kind.new, line)):
+        try:
+            kind.new.model_validate(line.raw)
+        except ValidationError as error:
+            line.problems += problems_of(error)
     _check_nulls(kind, line)
     with line.collecting():
         kind.check(None, line.fields)
+
+
+def _is_whole(new: type[Input], line: Line) -> bool:
+    """Says whether the row has all that a new record needs, and no null, which may be no value there."""
+    return None not in line.raw.values() and _needed(new) <= line.raw.keys()
+
+
+@cache
+def _needed(new: type[Input]) -> frozenset[str]:
+    """The fields that a new record needs. There are as many cached values as kinds."""
+    return frozenset(name for name, info in new.model_fields.items() if info.is_required())
 
 
 def check_change(kind: Kind, line: Line, changed: Given) -> None:
@@ -244,4 +259,5 @@ LEADS = Kind(
     spelt=folded,
     check=_may_move,
     usual={"source": CaptureSource.MANUAL.value},
+    reads_alike=False,
 )

@@ -1,9 +1,9 @@
 """The triggers that write the match keys of accounts and contacts, and count who shares one, with the record itself.
 
-A record has a key for each thing that says something of it; a change of other columns costs nothing. Most keys are one
-record's alone, and nothing is counted of these. On PostgreSQL they run at the end of the transaction: by then every
-writer holds the organization's event counter, so that two that share several keys never wait for each other
-(decision 431).
+A record has a key for each thing that says something of it; a change touches the keys that it changes alone. Most keys
+are one record's alone, and nothing is counted of these. On PostgreSQL they run at the end of the transaction: by then
+every writer holds the organization's event counter, so that two that share several keys never wait for each other
+(decision 431). Whoever makes many records there has the keys of all written as one set (decision 1050).
 """
 
 # ruff: noqa: S608  # no value stands in these texts, only names of our own tables and columns
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 _LONGEST = 300
 """Characters of an address or a domain: an index holds no more of a text of any script."""
+LATER = "crm.match_keys_later"
+"""The setting of PostgreSQL that is `on` while records are made whose keys are written as a set behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,15 @@ class Matched:
     kind: str
     keys: tuple[tuple[str, str], ...]
     read: tuple[str, ...]
+
+    def keys_of(self, row: str) -> list[str]:
+        """The expressions of a row's keys: NULL for what says nothing of it."""
+        return [f"CASE WHEN {wanted} THEN {key} END".format(row) for key, wanted in self.keys]
+
+    @property
+    def function(self) -> str:
+        """The name of what writes the keys of rows on PostgreSQL: of one as a trigger, `_of` many as a set."""
+        return f"crm_match_{self.table}"
 
 
 _NAME = "trim(coalesce({0}.match_first_name, '') || ' ' || coalesce({0}.match_last_name, ''))"
@@ -63,7 +74,8 @@ def removal(dialect: str, matched: Matched) -> Iterator[str]:
     for event in ("insert", "update", "delete"):
         yield f"DROP TRIGGER match_{matched.table}_{event}{on}"
     if dialect == "postgresql":
-        yield f"DROP FUNCTION crm_match_{matched.table}()"
+        yield f"DROP FUNCTION {matched.function}()"
+        yield f"DROP FUNCTION IF EXISTS {matched.function}_of(uuid, uuid[])"
 
 
 def backfill(matched: Matched) -> Iterator[str]:
@@ -77,12 +89,16 @@ def backfill(matched: Matched) -> Iterator[str]:
     )
 
 
-def _each(matched: Matched, row: str, source: str) -> str:
-    """Selects the keys of a row."""
+def _each(matched: Matched, row: str, source: str, unlike: str = "") -> str:
+    """Selects the keys of a row; those alone that another one does not have, if it is told."""
     selects = [
         f"SELECT {row}.org_id AS org_id, '{matched.kind}' AS kind, {key} AS key, {row}.id AS record_id"
-        f"{source} ({wanted})"
-        for key, wanted in ((key.format(row), wanted.format(row)) for key, wanted in matched.keys)
+        f"{source} ({wanted})" + (f" AND ({key}) IS NOT ({other})" if unlike else "")
+        for (key, wanted), other in zip(
+            ((key.format(row), wanted.format(row)) for key, wanted in matched.keys),
+            matched.keys_of(unlike),
+            strict=True,
+        )
     ]
     return " UNION ALL ".join(selects)
 
@@ -96,84 +112,110 @@ def _shared(matched: Matched, organization: str, record: str, keys: str) -> str:
 
     The look for another one is no EXISTS, which PostgreSQL would join, by a plan for the few rows that there are now.
     """
+    kind = f"'{matched.kind}'"
     return (
         "INSERT INTO match_groups (org_id, kind, key, sign, size)"
-        f" SELECT {organization}, '{matched.kind}', k.key, substr(k.key, 1, 1), 2 FROM ({keys}) AS k WHERE ("
-        f"SELECT 1 FROM match_keys AS m WHERE m.org_id = {organization} AND m.kind = '{matched.kind}'"
+        f" SELECT {organization}, {kind}, k.key, substr(k.key, 1, 1), 2 FROM ({keys}) AS k"
+        f" WHERE (SELECT 1 FROM match_keys AS m WHERE m.org_id = {organization} AND m.kind = {kind}"
         f" AND m.key = k.key AND m.record_id <> {record} LIMIT 1) IS NOT NULL"
         " ON CONFLICT (org_id, kind, key) DO UPDATE SET size = match_groups.size + 1"
     )
 
 
 def _sqlite(matched: Matched) -> Iterator[str]:
-    of_new = _each(matched, "NEW", " WHERE")
-    own = f"org_id = OLD.org_id AND kind = '{matched.kind}'"
-    its = f"{own} AND key IN (SELECT key FROM match_keys WHERE {own} AND record_id = OLD.id)"
-    put = (
-        f"{_shared(matched, 'NEW.org_id', 'NEW.id', of_new)};"
-        f" INSERT INTO match_keys (org_id, kind, key, record_id) {of_new};"
-    )
-    drop = (
-        f"UPDATE match_groups SET size = size - 1 WHERE {its}; DELETE FROM match_groups WHERE {its} AND size <= 1;"
-        f" DELETE FROM match_keys WHERE {own} AND record_id = OLD.id;"
-    )
-    yield f"CREATE TRIGGER match_{matched.table}_insert AFTER INSERT ON {matched.table} BEGIN {put} END"
+    def put(unlike: str = "") -> str:
+        keys = _each(matched, "NEW", " WHERE", unlike)
+        return (
+            f"{_shared(matched, 'NEW.org_id', 'NEW.id', keys)};"
+            f" INSERT INTO match_keys (org_id, kind, key, record_id) {keys};"
+        )
+
+    def drop(unlike: str = "") -> str:
+        keys = f"SELECT key FROM ({_each(matched, 'OLD', ' WHERE', unlike)})"
+        own = f"org_id = OLD.org_id AND kind = '{matched.kind}' AND key IN ({keys})"
+        return (
+            f"UPDATE match_groups SET size = size - 1 WHERE {own}; DELETE FROM match_groups WHERE {own} AND size <= 1;"
+            f" DELETE FROM match_keys WHERE {own} AND record_id = OLD.id;"
+        )
+
+    yield f"CREATE TRIGGER match_{matched.table}_insert AFTER INSERT ON {matched.table} BEGIN {put()} END"
     yield (
         f"CREATE TRIGGER match_{matched.table}_update AFTER UPDATE OF {', '.join(matched.read)} ON {matched.table}"
-        f" WHEN {_differs(matched, 'IS NOT')} BEGIN {drop} {put} END"
+        f" WHEN {_differs(matched, 'IS NOT')} BEGIN {drop('NEW')} {put('OLD')} END"
     )
-    yield f"CREATE TRIGGER match_{matched.table}_delete AFTER DELETE ON {matched.table} BEGIN {drop} END"
+    yield f"CREATE TRIGGER match_{matched.table}_delete AFTER DELETE ON {matched.table} BEGIN {drop()} END"
 
 
 def _postgresql(matched: Matched) -> Iterator[str]:
-    kind, function = f"'{matched.kind}'", f"crm_match_{matched.table}()"
-    keys = ", ".join(f"CASE WHEN {wanted} THEN {key} END" for key, wanted in matched.keys)
-    # The plans are made once (they would be anew for each array otherwise), so this array is not unnested: nobody knows
-    # then how long it is. They are by index: the first call may find the tables empty, and its connection fill them.
-    places = ", ".join(f"(news[{place}])" for place in range(1, len(matched.keys) + 1))
-    these = f"SELECT k FROM (VALUES {places}) AS v (k) WHERE k IS NOT NULL"
-    shared = _shared(matched, "NEW.org_id", "NEW.id", "SELECT m.key FROM made AS m")
-    yield f"""
-CREATE FUNCTION {function} RETURNS trigger LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
-DECLARE
-  news text[] := '{{}}';
-  olds text[] := '{{}}';
-  had text[];
-BEGIN
-  IF TG_OP <> 'DELETE' THEN
-    news := array_remove(ARRAY[{keys.format("NEW")}], NULL);
-  END IF;
-  IF TG_OP <> 'INSERT' THEN
-    olds := array_remove(ARRAY[{keys.format("OLD")}], NULL);
-    had := olds;
-    olds := ARRAY(SELECT k FROM unnest(olds) AS k WHERE k <> ALL (news));
-    news := ARRAY(SELECT k FROM unnest(news) AS k WHERE k <> ALL (had));
-  END IF;
-  IF olds <> '{{}}' THEN
-    DELETE FROM match_keys AS m
-    WHERE m.org_id = OLD.org_id AND m.kind = {kind} AND m.key = ANY (olds || news) AND m.record_id = OLD.id;
-    UPDATE match_groups AS c SET size = c.size - 1
-    WHERE c.org_id = OLD.org_id AND c.kind = {kind} AND c.key = ANY (olds);
-    IF FOUND THEN
-      DELETE FROM match_groups AS c
-      WHERE c.org_id = OLD.org_id AND c.kind = {kind} AND c.key = ANY (olds) AND c.size <= 1;
-    END IF;
-  END IF;
-  IF news <> '{{}}' THEN
-    WITH made AS (
-      INSERT INTO match_keys (org_id, kind, key, record_id)
-      SELECT NEW.org_id, {kind}, t.k, NEW.id FROM ({these}) AS t RETURNING key)
-    {shared};
-  END IF;
-  RETURN NULL;
-END $$"""
+    yield _of_one(matched)
+    yield _of_many(matched)
     for event, timing, when in (
-        ("insert", "INSERT", ""),
+        ("insert", "INSERT", f" WHEN (current_setting('{LATER}', true) IS DISTINCT FROM 'on')"),
         ("update", f"UPDATE OF {', '.join(matched.read)}", f" WHEN ({_differs(matched, 'IS DISTINCT FROM')})"),
         ("delete", "DELETE", ""),
     ):
         yield (
             f"CREATE CONSTRAINT TRIGGER match_{matched.table}_{event} AFTER {timing} ON {matched.table}"
-            f" DEFERRABLE INITIALLY DEFERRED FOR EACH ROW{when} EXECUTE FUNCTION {function}"
+            f" DEFERRABLE INITIALLY DEFERRED FOR EACH ROW{when} EXECUTE FUNCTION {matched.function}()"
         )
+
+
+def _of_one(matched: Matched) -> str:
+    """The trigger. Its keys are variables, no array: a plan that is made once is as good then as one for these values.
+
+    Looks are by index: the first call may find the tables empty, and its connection fill them.
+    """
+    kind, places = f"'{matched.kind}'", range(len(matched.keys))
+    olds, news = ([f"{letter}{n}" for n in places] for letter in "on")
+    declared = " ".join(f"{name} text;" for name in (*olds, *news))
+    set_news = " ".join(f"{news[n]} := {key};" for n, key in enumerate(matched.keys_of("NEW")))
+    set_olds = " ".join(f"{olds[n]} := {key};" for n, key in enumerate(matched.keys_of("OLD")))
+    same = " ".join(f"IF {olds[n]} = {news[n]} THEN {olds[n]} := NULL; {news[n]} := NULL; END IF;" for n in places)
+    these = f"(VALUES {', '.join(f'({name})' for name in news)}) AS k (key)"
+    of_old = f"org_id = OLD.org_id AND kind = {kind} AND key IN ({', '.join(olds)})"
+    return f"""
+CREATE FUNCTION {matched.function}() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE {declared}
+BEGIN
+  IF TG_OP <> 'DELETE' THEN {set_news} END IF;
+  IF TG_OP <> 'INSERT' THEN {set_olds} {same} END IF;
+  IF COALESCE({", ".join(olds)}) IS NOT NULL THEN
+    DELETE FROM match_keys WHERE {of_old} AND record_id = OLD.id;
+    PERFORM 1 FROM match_groups WHERE {of_old};
+    IF FOUND THEN
+      UPDATE match_groups SET size = size - 1 WHERE {of_old};
+      DELETE FROM match_groups WHERE {of_old} AND size <= 1;
+    END IF;
+  END IF;
+  IF COALESCE({", ".join(news)}) IS NOT NULL THEN
+    INSERT INTO match_keys (org_id, kind, key, record_id)
+    SELECT NEW.org_id, {kind}, k.key, NEW.id FROM {these} WHERE k.key IS NOT NULL;
+    PERFORM 1 FROM match_keys
+    WHERE org_id = NEW.org_id AND kind = {kind} AND key IN ({", ".join(news)}) AND record_id <> NEW.id LIMIT 1;
+    IF FOUND THEN
+      {_shared(matched, "NEW.org_id", "NEW.id", f"SELECT k.key FROM {these} WHERE k.key IS NOT NULL")};
+    END IF;
+  END IF;
+  RETURN NULL;
+END $$"""
+
+
+def _of_many(matched: Matched) -> str:
+    """Writes the keys of new records as a set. What others have is as it was before: it is looked for first."""
+    kind = f"'{matched.kind}'"
+    keys = _each(matched, "t", f" FROM {matched.table} AS t WHERE t.org_id = organization AND t.id = ANY (records) AND")
+    had = "SELECT c.size FROM match_groups AS c WHERE c.org_id = organization AND c.kind = {0} AND c.key = k.key"
+    one = "SELECT 1 FROM match_keys AS m WHERE m.org_id = organization AND m.kind = {0} AND m.key = k.key LIMIT 1"
+    return f"""
+CREATE FUNCTION {matched.function}_of(organization uuid, records uuid[]) RETURNS boolean LANGUAGE plpgsql
+SET enable_seqscan = off AS $$
+BEGIN
+  WITH made AS (INSERT INTO match_keys (org_id, kind, key, record_id) {keys} RETURNING key),
+  k AS MATERIALIZED (SELECT key, count(*) AS number FROM made GROUP BY key),
+  counted AS (
+    SELECT k.key, k.number + COALESCE(({had.format(kind)}), ({one.format(kind)}), 0) AS size FROM k)
+  INSERT INTO match_groups (org_id, kind, key, sign, size)
+  SELECT organization, {kind}, c.key, substr(c.key, 1, 1), c.size FROM counted AS c WHERE c.size > 1
+  ON CONFLICT (org_id, kind, key) DO UPDATE SET size = EXCLUDED.size;
+  RETURN true;
+END $$"""

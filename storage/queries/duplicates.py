@@ -17,6 +17,7 @@ from contract.limits import NAMESAKES_MAX
 from contract.mergeable import SIGNS, TABLES
 from storage.base import PlainText, Record
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
+from storage.match_triggers import MATCHED
 from storage.new_rows import model_named, new_row
 from storage.queries.dialects import unseen
 from storage.queries.filtering import in_list
@@ -30,6 +31,7 @@ Pair = tuple[str, str]
 
 MODELS: Mapping[MergeableKind, type[Record]] = {kind: model_named(table) for kind, table in TABLES.items()}
 """The tables of the kinds."""
+_RECORD = "matched"
 _NAMESAKES = next(sign for sign, reason in SIGNS.items() if reason is DuplicateReason.SAME_NAME)
 
 
@@ -58,11 +60,19 @@ def _is_shown(kind: MergeableKind) -> tuple[AnyColumn, ...]:
     return (*own, col(MatchGroup.size) > _number(1), few, ~_is_within_a_surer_one(kind), _dismissed(kind) < pairs)
 
 
+def _keys_of(kind: MergeableKind) -> list[AnyColumn]:
+    """The keys of the record that is called `_RECORD`, made of it as triggers make them; NULL for one that it lacks."""
+    [matched] = [each for each in MATCHED if each.kind == kind]
+    return [literal_column(key, PlainText) for key in matched.keys_of(_RECORD)]
+
+
 def _is_within_a_surer_one(kind: MergeableKind) -> AnyColumn:
+    """Says whether all records of the group share a surer key, which the first of them has, too."""
     one: AnyEntity = aliased(MatchKey)
     its: AnyEntity = aliased(MatchKey)
     other: AnyEntity = aliased(MatchKey)
     surer: AnyEntity = aliased(MatchGroup)
+    record: AnyEntity = aliased(MODELS[kind], name=_RECORD)
     first = (
         select(one.record_id)
         .where(*_having(one, kind, col(MatchGroup.key)))
@@ -71,26 +81,24 @@ def _is_within_a_surer_one(kind: MergeableKind) -> AnyColumn:
         .correlate(MatchGroup)
         .scalar_subquery()
     )
-    own: AnyEntity = aliased(MatchKey)
-    both = and_(*_having(other, kind, own.key), other.record_id == its.record_id)
+    both = and_(*_having(other, kind, surer.key), other.record_id == its.record_id)
     sharing = (
         select(func.count())
         .select_from(its)
         .join(other, both)
         .where(*_having(its, kind, col(MatchGroup.key)))
-        .correlate(MatchGroup, own)
+        .correlate(MatchGroup, surer)
         .scalar_subquery()
     )
-    counted = and_(*_having(surer, kind, own.key), surer.size >= col(MatchGroup.size))
+    its_own = surer.org_id == ORG_PARAM, surer.kind == word(kind), surer.key.in_(_keys_of(kind))
     return exists(
         select(literal_column("1"))
-        .select_from(own)
-        .join(surer, counted)
+        .select_from(record)
+        .join(surer, and_(*its_own, surer.size >= col(MatchGroup.size)))
         .where(
-            own.org_id == ORG_PARAM,
-            own.kind == word(kind),
-            own.record_id == first,
-            func.substr(own.key, _number(1), _number(1)) < col(MatchGroup.sign),
+            record.org_id == ORG_PARAM,
+            record.id == first,
+            surer.sign < col(MatchGroup.sign),
             sharing == col(MatchGroup.size),
         )
         .correlate(MatchGroup)
@@ -159,27 +167,27 @@ async def members(
     session: TenantSession, kind: MergeableKind, keys: Sequence[str], most: int
 ) -> dict[str, dict[str, frozenset[str]]]:
     """The oldest records that have each of these keys, each with all keys that it has itself."""
-    model: AnyEntity = MODELS[kind]
+    record: AnyEntity = aliased(MODELS[kind], name=_RECORD)
+    names = [f"own_{number}" for number, _ in enumerate(_keys_of(kind))]
 
     def build() -> AnySelect:
-        own = and_(model.org_id == ORG_PARAM, model.id == col(MatchKey.record_id))
-        rank = func.row_number().over(partition_by=col(MatchKey.key), order_by=(model.created_at, model.id))
+        its = and_(record.org_id == ORG_PARAM, record.id == col(MatchKey.record_id))
+        rank = func.row_number().over(partition_by=col(MatchKey.key), order_by=(record.created_at, record.id))
         having = col(MatchKey.org_id) == ORG_PARAM, col(MatchKey.kind) == word(kind)
+        owned = [key.label(name) for name, key in zip(names, _keys_of(kind), strict=True)]
         ranked = (
-            select(col(MatchKey.key), col(MatchKey.record_id), rank.label("rank"))
-            .where(*having, own, in_list(col(MatchKey.key), "keys"))
+            select(col(MatchKey.key), col(MatchKey.record_id), rank.label("rank"), *owned)
+            .where(*having, its, in_list(col(MatchKey.key), "keys"))
             .subquery("ranked")
         )
-        other: AnyEntity = aliased(MatchKey)
-        its = and_(other.org_id == ORG_PARAM, other.kind == word(kind), other.record_id == ranked.c.record_id)
-        columns: list[AnyColumn] = [ranked.c.key, ranked.c.record_id, other.key.label("own")]
+        columns: list[AnyColumn] = [ranked.c.key, ranked.c.record_id, *(ranked.c[name] for name in names)]
         within = ranked.c.rank <= bindparam("most", type_=Integer())
-        return select(*columns).where(its, within).order_by(ranked.c.key, ranked.c.rank)
+        return select(*columns).where(within).order_by(ranked.c.key, ranked.c.rank)
 
-    found: dict[str, dict[str, set[str]]] = {key: {} for key in keys}
+    found: dict[str, dict[str, frozenset[str]]] = {key: {} for key in keys}
     for row in await session.fetch(("members of duplicates", kind), build, keys=list(keys), most=most):
-        found[row.key].setdefault(row.record_id, set()).add(row.own)
-    return {key: {i: frozenset(own) for i, own in records.items()} for key, records in found.items()}
+        found[row.key][row.record_id] = frozenset(own for own in row[2:] if own is not None)
+    return found
 
 
 async def dismissed_among(session: TenantSession, kind: MergeableKind, ids: Sequence[str]) -> set[Pair]:

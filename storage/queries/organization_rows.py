@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncIterator, Sequence
 
-from sqlalchemy import LargeBinary, Table, delete, exists, literal, select, tuple_
+from sqlalchemy import LargeBinary, Table, delete, exists, func, literal, select, true, tuple_
 from sqlmodel import SQLModel, col
 
 from storage.base import FOLDS, Opaque
 from storage.database import Database
+from storage.postgres.tenant_connection import SETTING
 from storage.statements import AnyRow
 from storage.tables import Credential, Member, Membership, Organization
 from storage.tenancy.guard import KEY
@@ -116,8 +117,11 @@ async def delete_rows(database: Database, org_id: str) -> int:
 async def delete_organization(session: TenantSession, org_id: str, subjects: Sequence[str]) -> None:
     """Delete the organization itself, and those of its members who belong nowhere else (the directory's session).
 
-    Rows that a job wrote meanwhile go with it: every table refers to it. With a member go the member's user tokens.
+    Rows that a job wrote meanwhile go with it: every table refers to it, but for match keys, which go by the triggers
+    of their records, as the organization's own. With a member go the member's user tokens.
     """
+    if session.dialect == "postgresql":
+        await session.rows(select(func.set_config(SETTING, org_id, true())))
     await session.execute(delete(Organization).where(col(Organization.id) == org_id))
     for start in range(0, len(subjects), _PAGE):  # as many as a statement may have values
         some = col(Member.subject).in_(subjects[start : start + _PAGE])

@@ -13,16 +13,12 @@ class MatchKey(Tenant, table=True):
     """Something that a record has and that another may have, too, such as its e-mail address.
 
     Its first letter is what it is (contract/mergeable.py: SIGNS), the surest first. Triggers write it with the record
-    (storage/match_triggers.py).
+    (storage/match_triggers.py), of which it is made: so it refers to nothing, and nobody looks for the keys of a record
+    here (decision 1051).
     """
 
     __tablename__ = "match_keys"
-    __table_args__ = (
-        ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
-        CheckConstraint(_KIND, name="kind"),
-        # The kind comes last, so that by no statistics at all a key is looked for by the primary key.
-        Index(None, "org_id", "record_id", "kind"),
-    )
+    __table_args__ = (CheckConstraint(_KIND, name="kind"),)
 
     kind: str = Field(sa_type=PlainText, primary_key=True)
     key: str = Field(sa_type=PlainText, primary_key=True)

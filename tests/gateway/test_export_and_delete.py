@@ -128,3 +128,13 @@ async def test_a_deleted_organization_leaves_no_row_and_no_file(gateway: Gateway
     assert await holds(gateway, made["two"]["session"])
     again = await run("org", "delete", one.external_id, "--yes", one.name, code=1)
     assert again.err == f"There is no organization {one.external_id}.\n"
+
+
+async def test_what_a_job_wrote_meanwhile_goes_with_the_organization(gateway: Gateway, tmp_path: Path) -> None:
+    await _filled(gateway, tmp_path)
+    database, one, two = gateway.world.database, gateway.world.one, gateway.world.two
+    others = await _rows(database, two.id)
+    async with database.directory(writing=True) as session:  # as if nothing had been deleted before
+        await organization_rows.delete_organization(session, one.id, [])
+    assert set((await _rows(database, one.id)).values()) == {0}
+    assert await _rows(database, two.id) == others

@@ -1,0 +1,58 @@
+"""Has the match keys of many new records written as one set (decision 1050): on PostgreSQL a trigger for each of them
+takes most of the time that the records take. On SQLite the triggers write them with each record.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from sqlalchemy import Text, bindparam, cast, func, literal_column, select
+from sqlalchemy.dialects.postgresql import ARRAY, UUID
+
+from storage.base import Record
+from storage.expressions import AnySelect
+from storage.match_triggers import LATER, MATCHED
+from storage.new_rows import model_of
+from storage.statements import ORG_PARAM
+from storage.tenancy.sessions import TenantSession
+
+_MATCHED = {matched.table: matched for matched in MATCHED}
+_FEW = 2
+"""New records whose triggers take no longer."""
+
+
+def are_written_behind(session: TenantSession, records: Sequence[Record]) -> bool:
+    """Says whether the keys of these new records, which are of one table, are to be written as a set."""
+    is_many = len(records) > _FEW and session.dialect == "postgresql"
+    return is_many and _table_of(records) in _MATCHED
+
+
+@asynccontextmanager
+async def written_behind(session: TenantSession) -> AsyncIterator[None]:
+    """While the records are inserted, which get no keys: `write` has to follow in the same transaction."""
+    await _be(session, "on")
+    yield
+    await _be(session, "")
+
+
+async def write(session: TenantSession, records: Sequence[Record]) -> None:
+    """Write the keys of records that were inserted so; the session has appended its event, which others wait behind."""
+    matched = _MATCHED[_table_of(records)]
+
+    def build() -> AnySelect:
+        identifiers = func.string_to_array(bindparam("ids", type_=Text), literal_column("','"))
+        of_all = getattr(func, f"{matched.function}_of")
+        return select(of_all(ORG_PARAM, cast(identifiers, ARRAY(UUID))).label("are_written"))
+
+    await session.fetch(("match keys", matched.table), build, ids=",".join(record.id for record in records))
+
+
+def _table_of(records: Sequence[Record]) -> str:
+    return str(model_of(records[0]).__tablename__)
+
+
+async def _be(session: TenantSession, state: str) -> None:
+    def build() -> AnySelect:
+        setting = func.set_config(literal_column(f"'{LATER}'"), bindparam("state", type_=Text), literal_column("true"))
+        return select(setting.label("state"))
+
+    await session.fetch("match keys later", build, state=state)
