@@ -22,8 +22,8 @@ from storage.queries import notices
 _HANDSHAKE_MAX: Final = 1_000
 _NOTICES_MAX: Final = 1_000
 _HUDDLES: Final = ("huddle_thread",)
-_CHANGES: Final = frozenset({"message_changed", "message_deleted"})
-_RECORDINGS: Final = frozenset({"recording.completed", "recording.transcript_completed"})
+_CHANGES: Final = ("message_changed", "message_deleted")  # no set: a field of a notice may be anything, also an object
+_RECORDINGS: Final = ("recording.completed", "recording.transcript_completed")
 _ENDED: Final = "app_deauthorized"
 """Zoom's word that a member has removed the app there: the next run finds that the consent has ended."""
 

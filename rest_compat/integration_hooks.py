@@ -13,9 +13,11 @@ from starlette.routing import Route
 
 from contract.errors import GatewayError
 from contract.integrations import HOOK_BYTES_MAX, HOOKS_A_SECOND
+from identity.auth_failures import origin
 from resolvers.integration_hooks import Notice, NotProven, take_notice
 from resolvers.shared.context import Services
 from transport.errors import code_of
+from transport.headers import address_of
 
 PATH: Final = "/integrations/hooks/{provider}"
 _SECONDS: Final = 1.0
@@ -24,7 +26,7 @@ ADDRESSES_MAX: Final = 10_000
 
 
 class Counter:
-    """Counts the notices of each address within a second."""
+    """Counts the notices of each address, of IPv6 of each network, within a second."""
 
     def __init__(self) -> None:
         self._second = 0
@@ -45,8 +47,7 @@ def hook_route(services: Services) -> Route:
     counter = Counter()
 
     async def answer(request: Request) -> Response:
-        address = request.client.host if request.client is not None else ""
-        if not counter.admits(address, time.monotonic()):
+        if not counter.admits(origin(address_of(request.scope)), time.monotonic()):
             return Response(status_code=429, headers={"Retry-After": "1"})
         body = await _body(request)
         if body is None:

@@ -215,8 +215,8 @@ async def _fields(scope: Scope, receive: Receive, headers: Headers, is_anonymous
         return fields_of_query(scope["query_string"])
     if scope["method"] != "POST":
         raise MethodNotAllowed("Use POST, or GET for queries")
-    if not _is_json(header(headers, b"content-type") or ""):
-        raise UnsupportedMedia(f"The body must be {JSON} in UTF-8")
+    if not _is_json(header(headers, b"content-type") or "") or _is_encoded(headers):
+        raise UnsupportedMedia(f"The body must be {JSON} in UTF-8, and not compressed")
     body = await read_body(receive, header(headers, b"content-length"))
     if is_anonymous and len(body) > ANONYMOUS_BODY_MAX_BYTES:
         if body.count(b",") <= _COMMAS_READ:
@@ -236,6 +236,10 @@ def _is_json(content_type: str) -> bool:
     message["content-type"] = content_type
     charset = message.get_content_charset("utf-8")
     return message.get_content_type() == JSON and charset in ("utf-8", "utf8")
+
+
+def _is_encoded(headers: Headers) -> bool:
+    return headers.get(b"content-encoding", b"identity").strip().lower() != b"identity"
 
 
 def _refused(error: GatewayError, request_id: str, media_type: str) -> Reply:

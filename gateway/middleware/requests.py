@@ -36,7 +36,8 @@ def request_id(scope: Scope) -> str:
 
 def shown(path: str) -> str:
     """A path as the log may have it: who has a key from there could read the file."""
-    key = next((start for start in _KEYS if path.startswith(start)), None)
+    plain = f"/{path.lstrip('/')}"  # as who put the service's address before a path may write it
+    key = next((start for start in _KEYS if plain.startswith(start)), None)
     return path[:_PATH_SHOWN] if key is None else f"{key}***"
 
 

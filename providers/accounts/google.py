@@ -29,7 +29,7 @@ PAGE = 250
 """The events of a page, which is as many as Google gives unless told."""
 PRIMARY = "primary"
 _CODE = IntegrationProblemCode
-_READABLE = frozenset({"reader", "writer", "owner"})
+_READABLE = ("reader", "writer", "owner")
 _CONSENT = {"access_type": "offline", "prompt": "consent"}
 """The words for a token that outlives the hour: without `prompt` a second consent brings none."""
 

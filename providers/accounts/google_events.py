@@ -16,7 +16,7 @@ from providers.accounts.ports import Gone, Guest, Occurrence, Said, Seen
 from providers.accounts.recurrence import as_midnight, moment
 from providers.accounts.shown import People, changed, identifier_of, objects, text_of
 
-_NO_MEETING = frozenset({"birthday", "focusTime", "outOfOffice", "workingLocation"})
+_NO_MEETING = ("birthday", "focusTime", "outOfOffice", "workingLocation")
 _RESPONSES = {
     "accepted": ParticipantResponse.ACCEPTED,
     "declined": ParticipantResponse.DECLINED,

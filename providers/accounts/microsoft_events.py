@@ -20,14 +20,14 @@ from providers.accounts.ports import Gone, Guest, Occurrence, Said, Seen
 from providers.accounts.recurrence import as_midnight, moment
 from providers.accounts.shown import People, changed, identifier_of, objects, text_of, within
 
-_AWAY = frozenset({"oof", "workingElsewhere"})
+_AWAY = ("oof", "workingElsewhere")
 _RESPONSES = {
     "accepted": ParticipantResponse.ACCEPTED,
     "organizer": ParticipantResponse.ACCEPTED,
     "declined": ParticipantResponse.DECLINED,
     "tentativelyAccepted": ParticipantResponse.TENTATIVE,
 }
-_ALONE = frozenset({"occurrence", "exception"})
+_ALONE = ("occurrence", "exception")  # no sets: what is told of a field may be anything, also an object
 MASTER = "seriesMaster"
 
 
@@ -41,11 +41,14 @@ def zone_of(name: object) -> tzinfo | None:
         return None
     if name.upper() in ("UTC", "GMT"):
         return UTC
-    if " " not in name:  # which none of the database's names has; it is looked for in files
+    # Zones are looked for in files, and whoever invites chooses the name: it may be a folder's, or too long for one.
+    if " " not in name:  # which none of the database's names has
         with suppress(ZoneInfoNotFoundError, ValueError, OSError):
             return ZoneInfo(name)
-    found: object = import_module("icalendar.timezone").tzp.timezone(name)  # loaded when it is first needed
-    return found if isinstance(found, ZoneInfo) else None
+    with suppress(ValueError, OSError):
+        found: object = import_module("icalendar.timezone").tzp.timezone(name)  # loaded when it is first needed
+        return found if isinstance(found, ZoneInfo) else None
+    return None
 
 
 @dataclass(slots=True)

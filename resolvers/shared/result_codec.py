@@ -4,6 +4,7 @@ What is no plain JSON is a list whose first item says what it is. A record comes
 every column, which is all that either surface reads of it.
 """
 
+import json
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
@@ -36,7 +37,11 @@ def loads(text: bytes) -> Any:  # Any: what `dumps` was given
 
 def canonical(value: object) -> bytes:
     """A text that is the same for equal arguments, in whatever order a client wrote the names in them."""
-    return orjson.dumps(_packed(value), option=orjson.OPT_SORT_KEYS)
+    packed = _packed(value)
+    try:
+        return orjson.dumps(packed, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # half a surrogate pair, as an identifier that will be found to be none
+        return json.dumps(packed, sort_keys=True).encode()
 
 
 def _packed(value: Any) -> Any:  # Any: data of every kind, and JSON of it

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -136,6 +137,12 @@ async def test_a_mutation_by_get_is_405_and_does_nothing(gateway: Gateway) -> No
 async def test_other_bodies_are_415(gateway: Gateway, content_type: str | None) -> None:
     headers = {} if content_type is None else {"Content-Type": content_type}
     answer = await gateway.http.post("/graphql", content=json.dumps(ASK), headers=headers)
+    _refused(answer, 415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+async def test_a_compressed_body_is_415(gateway: Gateway) -> None:
+    headers = {"Content-Type": JSON, "Content-Encoding": "gzip"}
+    answer = await gateway.http.post("/graphql", content=gzip.compress(json.dumps(ASK).encode()), headers=headers)
     _refused(answer, 415, "UNSUPPORTED_MEDIA_TYPE")
 
 

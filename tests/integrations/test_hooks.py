@@ -296,6 +296,8 @@ async def test_only_huddles_of_linked_channels_note_anything(one: Tenant, two: T
         (mine, huddle | {"channel": unlinked}),
         (mine, huddle | {"channel": other}),
         (mine, huddle | {"channel": {"id": channel}}),
+        (mine, huddle | {"subtype": ["huddle_thread"]}),
+        (mine, huddle | {"subtype": {"name": "message_changed"}}),
         (theirs, huddle),
         (slack.workspace(), huddle),
     ]
@@ -324,8 +326,10 @@ async def test_zoom_is_proven_by_its_signature(one: Tenant) -> None:
         (b'{"event": "endpoint.url_validation"}', headers(b'{"event": "endpoint.url_validation"}', present)),
     ]:
         assert refused(await http.post(ZOOM, content=content, headers=given)), given
+    odd = b'{"event": ["recording.completed"], "payload": {"object": {"host_id": "nobody"}}}'
     unknown = b'{"event": "recording.completed", "payload": {"object": {"host_id": "nobody"}}}'
-    assert (await http.post(ZOOM, content=unknown, headers=headers(unknown, present))).status_code == 204
+    for content in (odd, unknown):
+        assert (await http.post(ZOOM, content=content, headers=headers(content, present))).status_code == 204
 
 
 async def test_too_much_is_refused(one: Tenant) -> None:
@@ -340,6 +344,21 @@ async def test_too_much_is_refused(one: Tenant) -> None:
     origin = {"Origin": "https://app.example"}
     await asyncio.sleep(1.1)
     assert "access-control-allow-origin" not in (await one.gateway.http.post(SLACK, headers=origin)).headers
+
+
+async def test_of_ipv6_a_network_counts_which_one_party_has(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+
+    def admits(_self: Counter, address: str, _moment: float) -> bool:
+        counted.append(address)
+        return True
+
+    monkeypatch.setattr(Counter, "admits", admits)
+    for address in ("2001:db8:0:1::1", "2001:db8:0:1::2", "2001:db8:0:2::1"):
+        place = httpx.ASGITransport(app=one.gateway.app, client=(address, 1))
+        async with httpx.AsyncClient(transport=place, base_url="http://127.0.0.1") as somewhere:
+            assert refused(await somewhere.post(SLACK))
+    assert counted[0] == counted[1] != counted[2]
 
 
 async def test_from_a_notice_to_the_meeting(one: Tenant, google: Google, reached: None) -> None:

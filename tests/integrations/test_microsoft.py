@@ -241,16 +241,20 @@ async def test_what_is_no_meeting_is_in_the_ledger_with_its_reason(one: Tenant, 
         assert "CanaryOfA" not in str(await one.rows(column))
 
 
-async def test_what_no_database_stores_holds_nothing_up(one: Tenant, microsoft: Microsoft, google: Google) -> None:
+async def test_what_no_calendar_should_say_holds_nothing_up(one: Tenant, microsoft: Microsoft, google: Google) -> None:
     ann, bob = google.account(), microsoft.account()
     zero = "Ze\0ro"
     google.put(ann, gmail.meeting("z", at(3), subject=zero, iCalUID=zero, location=zero, description=zero))
     microsoft.put(bob, meeting("y", at(4), subject=f"{zero} too", iCalUId=zero, location={"displayName": zero}))
     microsoft.put(bob, meeting(zero, at(4), subject="Never found again"))
+    # A zone has the name that the inviter's program gave it: also that of a folder of zones, or too long for a file.
+    for number, name in enumerate(("America", "Z" * 300)):
+        microsoft.put(bob, meeting(name[:3], at(5, number), subject=name[:3], originalStartTimeZone=name))
+    google.put(ann, gmail.meeting("w", at(5), subject="Odd", eventType=["default"]))
     for provider, account in ((google, ann), (microsoft, bob)):
         mine = await connected(one, provider, account)
         assert ((await runs(one, mine))[0]["status"], (await connection(one, mine))["problem"]) == ("succeeded", None)
-    assert set(await meetings(one)) == {"Zero", "Zero too"}
+    assert set(await meetings(one)) == {"Zero", "Zero too", "Ame", "ZZZ", "Odd"}
 
 
 async def test_retry_after_is_obeyed_in_both_forms_and_opens_no_breaker(one: Tenant, microsoft: Microsoft) -> None:
@@ -372,6 +376,7 @@ async def test_zones_are_known_by_their_windows_names() -> None:
     assert [zone_of(name) for name in ("Mars Time", "tzone://Microsoft/Custom", "../etc/passwd", "", None)] == [
         None
     ] * 5
+    assert [zone_of(name) for name in ("America", "Z" * 300, "Z " * 200)] == [None] * 3
 
 
 async def test_permissions_that_are_missing_need_the_member(one: Tenant, microsoft: Microsoft) -> None:

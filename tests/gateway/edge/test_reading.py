@@ -232,6 +232,11 @@ FAULTS = {
     "too large a header": (b"GET /health?token=canary HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 40_000, "GET", "/health"),
     "two lengths": (b"POST /pat%2Fx HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 1\r\n\r\n", "POST", "/pat/x"),
     "a private file": (b"GET /%6Dedia/secret HTTP/1.1\r\n\r\n", "GET", "/media/***"),
+    "a signed link behind an address with a slash": (
+        b"GET //files/signed/secret HTTP/1.1\r\n\r\n",
+        "GET",
+        "/files/signed/***",
+    ),
     "half an address": (b"GET /" + b"a" * 400_000, "GET", "/" + "a" * 499),
     "an address of a host": (b"GET http://evil/media/secret HTTP/1.1\r\nHost: a\r\n\r\n", "-", "-"),
     "no request behind one": (b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n\x16\x03\x01", "-", "-"),
