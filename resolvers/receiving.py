@@ -40,7 +40,7 @@ def _sha256(text: str) -> str:
 
 
 FileName = Annotated[
-    str, BeforeValidator(_without_path), trimmed(FILE_NAME_MAX), AfterValidator(storable), AfterValidator(shown)
+    str, trimmed(FILE_NAME_MAX), AfterValidator(storable), AfterValidator(shown), BeforeValidator(_without_path)
 ]
 Sha256 = Annotated[
     StrictStr,

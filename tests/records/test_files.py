@@ -163,6 +163,8 @@ async def test_what_is_wrong_is_told_at_its_part_and_nothing_is_kept(
     response = await post(one, name=name, fields=fields)
     assert response.status_code == 422, response.text
     assert response.json()["detail"][0]["loc"] == loc
+    if len(name) > 255:
+        assert response.json()["detail"][0]["msg"] == "must have at most 255 characters"
     assert await one.rows(File.id) == []
     [(moment,)] = await one.rows(Leftover.gone_after)
     assert moment <= now()
