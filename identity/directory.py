@@ -8,14 +8,19 @@ from typing import Any, TypeAlias
 
 from contract.errors import Unavailable
 from contract.scopes import Role
+from contract.vocabulary import SYSTEM_ACTOR
 from identity import scope_sets
 from identity.coalescing import CoalescedReads
 from identity.principal import Belonging, Organization
 from identity.tokens import Claims
 from storage.base import is_identifier, new_id
 from storage.database import Database
+from storage.new_rows import new_row
 from storage.queries import logins, members
 from storage.queries import organizations as statements
+from storage.queries.records import append_events
+from storage.tables import Event
+from storage.tenancy.sessions import TenantSession
 
 Row: TypeAlias = Any  # its columns follow from the statement
 """A row of storage: a named tuple."""
@@ -107,7 +112,7 @@ async def _remember(
         await statements.put_member(session, claims.subject, name=name, email=email)
     for org_id in known:  # a transaction each: organizations share none
         async with database.writing(org_id) as session:
-            await members.put_membership(
+            changed = await members.put_membership(
                 session,
                 claims.subject,
                 role=None,
@@ -116,9 +121,31 @@ async def _remember(
                 email=claims.email,
                 issued_at=claims.issued_at or 0,
             )
+            await _tell_of_changes(session, claims.subject, changed, actor=claims.subject)
     for org_id in gone:  # the same
         async with database.writing(org_id) as session:
-            await members.remove_membership(session, claims.subject, issued_at=claims.issued_at)
+            if await members.remove_membership(session, claims.subject, issued_at=claims.issued_at):
+                await _tell(session, "member_removed", [claims.subject], actor=claims.subject)
+
+
+async def _tell_of_changes(
+    session: TenantSession, subject: str, changed: Sequence[str], *, actor: str = SYSTEM_ACTOR
+) -> None:
+    """Tell the log of changes of a member who was known (decision 1060)."""
+    if changed:
+        await _tell(session, "member_updated", [subject], actor=actor, changed=list(changed))
+
+
+async def _tell(
+    session: TenantSession, type: str, subjects: Iterable[str], *, actor: str = SYSTEM_ACTOR, **more: object
+) -> None:
+    """Tell the log of what became of members by no operation: else a replica might show them as they were."""
+    drafts = [
+        new_row(Event, sequence=0, type=type, area="admin", actor=actor, data={"member_id": subject, **more})
+        for subject in subjects
+    ]
+    if drafts:
+        await append_events(session, drafts)
 
 
 async def _allotted(database: Database, external_id: str, name: str) -> tuple[str, bool]:
@@ -163,7 +190,8 @@ async def add_member(
     async with database.directory(writing=True) as session:
         await statements.put_member(session, subject, name=name, email=email)
     async with database.writing(org_id) as session:
-        await members.put_membership(session, subject, role=role, scopes=scopes, name=name, email=email)
+        changed = await members.put_membership(session, subject, role=role, scopes=scopes, name=name, email=email)
+        await _tell_of_changes(session, subject, changed)
     return True
 
 
@@ -173,7 +201,10 @@ async def remove_member(database: Database, external_id: str, subject: str) -> b
     if org_id is None:
         return False
     async with database.writing(org_id) as session:
-        return await members.remove_membership(session, subject)
+        is_done = await members.remove_membership(session, subject)
+        if is_done:
+            await _tell(session, "member_removed", [subject])
+        return is_done
 
 
 async def resume_member(database: Database, external_id: str, subject: str) -> bool:
@@ -182,7 +213,10 @@ async def resume_member(database: Database, external_id: str, subject: str) -> b
     if org_id is None:
         return False
     async with database.writing(org_id) as session:
-        return await members.resume(session, subject)
+        is_done = await members.resume(session, subject)
+        if is_done:
+            await _tell(session, "member_reactivated", [subject])
+        return is_done
 
 
 async def suspend_before(database: Database, moment: datetime, *, org_id: str | None, dry: bool) -> int:
@@ -195,7 +229,10 @@ async def suspend_before(database: Database, moment: datetime, *, org_id: str | 
     number = 0
     for each in organizations:  # a transaction each: organizations share none
         async with database.writing(each) as session:
-            number += await members.suspend_before(session, moment, dry=dry)
+            subjects = await members.suspend_before(session, moment, dry=dry)
+            if not dry:
+                await _tell(session, "member_deactivated", subjects)
+        number += len(subjects)
     return number
 
 

@@ -36,7 +36,7 @@ from sqlmodel import UTCDateTime
 from storage.adapters.sqlalchemy import Compiled, bind_processor, plain_type
 from storage.base import Decoded, Identifier, Opaque, Tenant, is_identifier
 from storage.expressions import AnyColumn, AnyType
-from storage.logged import LOGGED
+from storage.logged import LINKED, LOGGED
 from storage.postgres.tenant_connection import SEARCH_SETTING, SETTING
 from storage.shared_rows import SHARED, SharedRows
 from storage.tenancy import guard
@@ -109,7 +109,8 @@ class CompiledStatement:
         pins = guard.read(compiled.text, dialect.name)
         self.writes = pins.writes
         self.is_scoped = is_postgresql and tenant and scoped and isinstance(statement, Select) and not self.writes
-        self.is_logged = self.is_scoped and pins.tenant_tables <= LOGGED and not pins.directory_tables
+        logged = pins.tenant_tables - (LINKED.keys() - pins.alone) <= LOGGED
+        self.is_logged = self.is_scoped and logged and not pins.directory_tables
         """Whether the change log tells of every change to what it reads, so that a replica may answer it."""
         self.has_rows = bool(columns) or (isinstance(statement, TextClause) and _gives_rows(compiled.text, pins.writes))
         self.is_text = isinstance(statement, TextClause)

@@ -32,26 +32,27 @@ async def put_membership(
     name: str | None = None,
     email: str | None = None,
     issued_at: int | None = None,
-) -> None:
+) -> list[str]:
     """Begin or confirm a membership with these scopes; a name or address that is None stays as it was.
 
     A token older than the newest seen changes nothing, and one that is not newer than the membership's end does not
-    begin it anew.
+    begin it anew. Returns what changed of a member who was known.
     """
     await insert_missing(session, Membership(org_id=session.org_id, subject=subject))
     found = await membership(session, subject, lock=True)
     if found is None:
-        return
+        return []
     seen = found.token_issued_at or 0
     if issued_at is not None and (issued_at < seen or (found.ended_at is not None and issued_at == seen)):
-        return
+        return []
     could = _may_make_webhooks(found)
     found = await session.update(
         found, role=role.value if role else None, scopes=sorted(scopes), token_issued_at=issued_at, ended_at=None
     )
-    await _copy(session, found, name=name, email=email)
+    changed = await _copy(session, found, name=name, email=email)
     if could and not _may_make_webhooks(found):
         await end_of_maker(session, subject, WebhookEnd.MAKER_LOST_SCOPE)
+    return changed
 
 
 async def membership(session: TenantSession, subject: str, *, lock: bool = False) -> Membership | None:
@@ -109,8 +110,8 @@ async def suspend(session: TenantSession, found: Membership) -> None:
     await _copy(session, await session.update(found, ended_at=now()))
 
 
-async def suspend_before(session: TenantSession, moment: datetime, *, dry: bool) -> int:
-    """Suspend the memberships that began before then, and count them.
+async def suspend_before(session: TenantSession, moment: datetime, *, dry: bool) -> list[str]:
+    """Suspend the memberships that began before then; returns whose they are.
 
     Each goes on when it is resumed, or a session token that is issued from now on says that it does.
     """
@@ -127,7 +128,7 @@ async def suspend_before(session: TenantSession, moment: datetime, *, dry: bool)
             .values(state=MemberState.DEACTIVATED.value),
         ):
             await session.execute(statement)
-    return len(subjects)
+    return subjects
 
 
 async def resume(session: TenantSession, subject: str) -> bool:
@@ -141,8 +142,8 @@ async def resume(session: TenantSession, subject: str) -> bool:
 
 async def _copy(
     session: TenantSession, found: Membership, *, name: str | None = None, email: str | None = None
-) -> None:
-    """Write the member among the organization's rows as the membership has it now."""
+) -> list[str]:
+    """Write the member among the organization's rows as the membership has it now; what changed of a known one."""
     person = await session.find(Person, id=found.subject, lock=True)
     state = MemberState.ACTIVE
     if found.ended_at is not None:
@@ -160,8 +161,9 @@ async def _copy(
     }
     if person is None:
         await session.insert(new_row(Person, id=found.subject, joined_at=found.created_at, **values))
-    else:
-        await session.update(person, **values)
+        return []
+    await session.update(person, **values)
+    return [name for name in ("email", "name", "role", "state") if getattr(person, name) != values[name]]
 
 
 _IS_ADMINISTRATOR: ColumnElement[bool] = and_(

@@ -20,6 +20,7 @@ from sqlmodel import SQLModel
 
 from contract.limits import STATEMENTS_CHARACTERS_MAX, STATEMENTS_MAX
 from storage.bounded_cache import BoundedCache
+from storage.logged import read_alone
 from storage.search_index import ENTRIES, FULL_TEXT_TABLE
 
 KEY = "org_id"
@@ -58,6 +59,8 @@ class Pins:
     loose: frozenset[str] = frozenset()
     """Tables among them that are not pinned though they should be, inside an organization."""
     writes: bool = False
+    alone: frozenset[str] = frozenset()
+    """Tables that are read by more than what names their rows, among those where that matters (decision 1060)."""
 
 
 def check(
@@ -131,6 +134,7 @@ def _parsed(statement: str, dialect: str) -> Pins:
         directory & reader.named,
         frozenset(reader.loose),
         writes,
+        frozenset(reader.alone),
     )
 
 
@@ -212,6 +216,7 @@ class _Reader:
         self.known = known
         self.named: set[str] = set()
         self.loose: set[str] = set()
+        self.alone: set[str] = set()
         self.positions: set[int] = set()
         self._seen: set[int] = set()
 
@@ -250,6 +255,7 @@ class _Reader:
         if node.args.get("into") is not None:
             raise TenantBreach("a query into a new table")
         conditions = list(_conditions(node))
+        self.alone |= read_alone(tables, conditions)
         before = -1
         while before < len(scope.pinned):
             before = len(scope.pinned)

@@ -14,6 +14,8 @@ import pytest
 from contract.scopes import Role
 from identity.directory import add_member
 from storage.base import now
+from storage.queries import events
+from storage.statements import parsed
 from tests.gateway.test_made_credentials import KEYS, TOKENS, holds, minted
 from tests.identity.test_directory import External, external, settings
 from tests.support.gateway import Gateway, open_gateway
@@ -119,6 +121,16 @@ async def test_memberships_of_before_hold_no_more_until_they_are_confirmed(gatew
         world.database, "org_one", "admin@one", name="A", email="a@a.example", role=Role.ADMIN, scopes=Role.ADMIN.scopes
     )
     assert await holds(gateway, world.session("admin@one", world.one))
+    # Decision 1060: the log tells of it, so that no replica shows members as they were before.
+    async with world.database.reading(world.one.id) as session:
+        found = [(e.type, parsed(e.data)["member_id"]) for e in await events.after(session, 0)]
+    told = [each for each in found if each[0].startswith("member_")]
+    assert sorted(told[:3]) == [("member_deactivated", f"{name}@one") for name in ("admin", "member", "viewer")]
+    assert told[3:] == [
+        ("member_reactivated", "member@one"),
+        ("member_removed", "viewer@one"),
+        ("member_updated", "admin@one"),
+    ]
 
 
 async def test_an_external_member_is_confirmed_by_a_token_of_after(external: External, run: Any) -> None:

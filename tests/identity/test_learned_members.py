@@ -11,6 +11,7 @@ __all__ = ["external", "settings"]
 ADMIN = "organizations:manage contacts:read"
 MEMBERS = "query($s: [MemberState!]) { members(filter: {states: $s}) { nodes { id name email role state scopes } } }"
 REMOVE = "mutation($id: ID!) { memberRemove(id: $id) { member { state } userErrors { code field } } }"
+LOG = "{ events(first: 50) { nodes { type actor data } } }"
 
 
 async def data(external: External, headers: Any, document: str, **variables: Any) -> Any:
@@ -36,6 +37,24 @@ async def test_tokens_teach_who_there_is(external: External) -> None:
     assert (await data(external, boss, MEMBERS, s=["ACTIVE"]))["nodes"][0]["name"] == "Ada Park"
     await external.viewer(external.session("ada", 2, org_id="acme", scope="contacts:read", name="Ada the Old"))
     assert (await data(external, boss, MEMBERS, s=["ACTIVE"]))["nodes"][0]["name"] == "Ada Park"
+
+
+async def test_what_a_token_changes_of_a_member_is_told(external: External) -> None:
+    """Decision 1060: a replica that has the log has what such a token said; that there is somebody is no change."""
+    boss = external.session("boss", org_id="acme", scope=ADMIN, name="Bo")
+    ada = {"org_id": "acme", "scope": "contacts:read"}
+    for headers in (boss, external.session("ada", 1, **ada, name="Ada"), external.session("ada", 2, **ada, name="Ada")):
+        assert await external.status(headers) == 200
+    assert (await data(external, boss, LOG))["nodes"] == []
+    for second, name in ((3, "Ada Park"), (4, "Ada Park")):
+        assert await external.status(external.session("ada", second, **ada, name=name)) == 200
+    # A token that lists the organizations, and no longer this one.
+    await external.viewer(external.session("ada", 5, org_id=["beta"], scope="contacts:read"))
+    told = (await data(external, boss, LOG))["nodes"]
+    assert told == [
+        {"type": "member_updated", "actor": "ada", "data": {"member_id": "ada", "changed": ["name"]}},
+        {"type": "member_removed", "actor": "ada", "data": {"member_id": "ada"}},
+    ]
 
 
 async def test_members_are_the_provider_s_business(external: External) -> None:

@@ -26,7 +26,7 @@ FOLDED = {"deal_cells", "meeting_cells"}
 """Folding brings no event and changes no answer: what is read is the cells and what they do not have yet together."""
 LEFT_OUT = {
     "leads": "a job copies the names of tags to them after the tag's event (decision 192)",
-    "people": "a session token of an identity provider may tell of somebody new",
+    "people": "a session token of an identity provider may tell of somebody new; what links to one may be read",
 }
 """Tables that no mutation is seen to change without an event, and yet something does."""
 _NOT_THERE = "it writes no table of the list"

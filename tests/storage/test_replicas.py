@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import func, make_url, select
 from sqlmodel import col
 
-from contract.criteria import All, ListQuery, PageWindow
+from contract.criteria import All, ListQuery, PageWindow, Selection
 from gateway.observability.doctor_replication import of_replicas
 from identity import directory
 from storage import migrate, replicas
@@ -22,9 +22,10 @@ from storage.postgres.replication import replicas_at
 from storage.queries import events, listables
 from storage.queries.paging import page
 from storage.queries.records import append_event
+from storage.queries.shared_rows import SHARED_FROM
 from storage.replicas import Place, Reason, Replicas
 from storage.statements import parsed
-from storage.tables import Campaign, Deal
+from storage.tables import Campaign, Deal, Person
 from tests.support.postgresql import Server
 from tests.support.standby import REPLICATED, Standby, caught_up
 
@@ -148,6 +149,24 @@ async def test_one_other_is_asked_before_the_primary(reading: Reading) -> None:
             assert await reading.names(position) == {"Elsewhere"}
     assert reading.places == {Place.REPLICA: 2, Place.PRIMARY: 1}, "the first two were behind"
     assert reading.fallbacks == {Reason.BEHIND: 3}
+
+
+async def test_owners_come_from_a_replica_with_what_they_own_and_not_alone(reading: Reading) -> None:
+    """Decision 1060: of members the log tells what changes, but not that there is one more."""
+    position = await reading.write("Owned")
+    await asyncio.to_thread(caught_up, reading.primary, reading.standby)
+    owned = listables.DEALS.selecting(Selection(frozenset({"name"}), frozenset({("owner", frozenset({"name"}))})))
+    async with reading.database.following(reading.org_id, position) as session:
+        for size in (1, SHARED_FROM):  # joined, and as rows that a page has in common
+            await page(session, owned, ListQuery(All(()), None, PageWindow(first=size)))
+        assert reading.places == {Place.REPLICA: 2}
+        await page(session, listables.PEOPLE, ListQuery(All(()), None, PageWindow(first=1)))
+        both = select(col(Deal.name), col(Person.name)).where(
+            col(Deal.org_id) == reading.org_id, col(Person.org_id) == reading.org_id
+        )
+        await session.rows(both)
+    assert reading.places == {Place.REPLICA: 2, Place.PRIMARY: 2}
+    assert not reading.fallbacks
 
 
 async def test_what_the_log_does_not_tell_of_is_asked_of_the_primary(reading: Reading) -> None:
