@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
+from contract.errors import Unavailable
 from contract.limits import STATEMENT_SECONDS
 from providers.artifacts import Artifacts, artifacts_at
+from storage.clusters import Clusters
 from storage.database import Database
 from storage.replicas import Counts, Replicas
 
@@ -17,10 +20,30 @@ if TYPE_CHECKING:
 
 AUDIENCE = "crm-gateway"
 
+_log = logging.getLogger(__name__)
+
 
 def database_of(settings: Settings, *, statement_seconds: float | None = STATEMENT_SECONDS) -> Database:
-    """The database that the settings name."""
-    return _database_at(settings.database_url.get_secret_value(), settings, statement_seconds)
+    """The database that the settings name, with the other servers that organizations may lie on."""
+    database = _database_at(settings.database_url.get_secret_value(), settings, statement_seconds)
+    if addresses := settings.cluster_addresses:
+        Clusters(database, {name: _database_at(url, settings, statement_seconds) for name, url in addresses.items()})
+    return database
+
+
+async def bring_up_to_date(settings: Settings) -> None:
+    """Apply the migrations that are pending, on every server; one beside the directory's that is away gets them later.
+
+    Raises what `migrate.upgrade` does for the directory's.
+    """
+    from storage import migrate
+
+    await migrate.upgrade(settings.database_url.get_secret_value())
+    for name, url in settings.cluster_addresses.items():
+        try:
+            await migrate.upgrade(url)
+        except (Unavailable, OSError):
+            _log.warning("a server is away, and gets its migrations later cluster=%s", name)
 
 
 def replicas_of(settings: Settings, counts: Counts) -> Replicas | None:

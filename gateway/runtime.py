@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from gateway.observability.metrics import (
     note_breaker,
     note_first_text,
 )
-from gateway.observability.readiness import DEADLINE, Probe, Readiness, latest_call, migrations
+from gateway.observability.readiness import DEADLINE, Probe, Readiness, clusters_there, latest_call, migrations
 from gateway.observability.statement_times import StatementTimes
 from gateway.server.shutdown import LAST_WORK_SECONDS
 from gateway.setting_checks import SequencingProvider
@@ -136,6 +136,8 @@ class Runtime:
         self.database.replicas = replicas_of(settings, (count_read, count_read_fallback))
         for one in self.database.replicas.all if self.database.replicas else ():
             one.database.timed = self.database.timed
+        for other in self.database.servers:
+            other.timed = self.database.timed
         self.issuer = embedded_issuer(settings)
         self.keys = self._remote_keys()
         secret = pepper(settings.data_dir)
@@ -232,10 +234,15 @@ class Runtime:
         if self.keys is not None:
             self.keys.start()
         try:
-            async with self.services.feed.running():
+            async with self._places(), self.services.feed.running():
                 yield
         finally:
             await self._close()
+
+    def _places(self) -> AbstractAsyncContextManager[None]:
+        """Know meanwhile where organizations lie, where there are several servers."""
+        clusters = self.database.clusters
+        return nullcontext() if clusters is None else clusters.followed()
 
     @asynccontextmanager
     async def taking(self) -> AsyncIterator[None]:
@@ -315,6 +322,8 @@ class Runtime:
         }
         if self.database.replicas is not None:
             probes["replicas"] = self._replicas
+        if (clusters := self.database.clusters) is not None:
+            probes["clusters"] = lambda: clusters_there(clusters)
         if self.limiting.link is not None:
             probes["redis"] = self.limiting.check
         if self.keys is not None:

@@ -21,6 +21,9 @@ _NAMES = {
 }
 
 
+_CLUSTER = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+
+
 class SequencingProvider(StrEnum):
     """The provider that sends the messages of campaigns."""
 
@@ -92,6 +95,21 @@ class Checks(BaseSettings):
             if not address.startswith("postgresql"):
                 raise ValueError("each must start with postgresql+asyncpg://")
         return SecretStr(",".join(addresses))
+
+    @field_validator("clusters", check_fields=False)
+    @classmethod
+    def _servers(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
+        found = clusters_of(value.get_secret_value())
+        primary = info.data.get("database_url")
+        if found and primary is not None and not primary.get_secret_value().startswith("postgres"):
+            raise ValueError("is for PostgreSQL; on SQLite every organization lies in the one file")
+        for name, address in found.items():
+            if _CLUSTER.fullmatch(name) is None or name == "directory":
+                raise ValueError("each must be name=address, the name of small letters, digits, - and _")
+            check_address(address)
+            if not address.startswith("postgresql"):
+                raise ValueError("each address must start with postgresql+asyncpg://")
+        return SecretStr(",".join(f"{name}={address}" for name, address in found.items()))
 
     @field_validator("analytics_database_url", check_fields=False)
     @classmethod
@@ -182,6 +200,14 @@ class Checks(BaseSettings):
         if not key and info.data.get("sequencing_provider") not in (None, SequencingProvider.LOCAL):
             raise ValueError("is needed for this sequencing provider")
         return value
+
+
+def clusters_of(text: str) -> dict[str, str]:
+    """The addresses by the names of their servers, of what the setting says. Raises ValueError for a name twice."""
+    pairs = [part.strip().partition("=") for part in text.split(",") if part.strip()]
+    if len({name for name, _, _ in pairs}) < len(pairs):
+        raise ValueError("names a server twice")
+    return {name: with_driver(address) for name, _, address in pairs}
 
 
 def with_driver(url: str) -> str:

@@ -20,7 +20,7 @@ from gateway.account_settings import AccountSettings
 from gateway.login_settings import LoginSettings
 from gateway.mail_settings import MailSettings
 from gateway.retention_settings import RetentionSettings
-from gateway.setting_checks import Checks, SequencingProvider, with_driver
+from gateway.setting_checks import Checks, SequencingProvider, clusters_of, with_driver
 from gateway.telemetry_settings import TelemetrySettings
 from providers.model_kinds import SILENCE_SECONDS, ModelKind
 from storage.addresses import check_address
@@ -72,6 +72,11 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
         default=SecretStr(""),
         description="PostgreSQL servers that follow the one of CRM_DATABASE_URL and may be read from, by commas.",
         examples=["postgresql+asyncpg://gateway@db2.example/gateway"],
+    )
+    clusters: SecretStr = Field(
+        default=SecretStr(""),
+        description="Further PostgreSQL servers that organizations may lie on, as name=address, by commas.",
+        examples=["north=postgresql+asyncpg://gateway@north.example/gateway"],
     )
     analytics_database_url: SecretStr = Field(
         default=SecretStr(""),
@@ -317,6 +322,11 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
     def replica_addresses(self) -> list[str]:
         """The addresses of the servers that may be read from."""
         return [address for address in self.database_replicas.get_secret_value().split(",") if address]
+
+    @property
+    def cluster_addresses(self) -> dict[str, str]:
+        """The addresses of the other servers that organizations may lie on, by their names."""
+        return clusters_of(self.clusters.get_secret_value())
 
 
 def unfit_to_serve(settings: Settings) -> str | None:

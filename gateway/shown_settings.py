@@ -24,14 +24,20 @@ def shown(settings: Settings) -> dict[str, str]:
         value = getattr(settings, name)
         if isinstance(value, SecretStr):
             secret = value.get_secret_value()
-            several = settings.replica_addresses if name == "database_replicas" else [secret]
-            value = ",".join(map(_masked, several)) if "://" in secret else secret and "***"
+            value = ",".join(_shown(settings, name, secret)) if "://" in secret else secret and "***"
         elif isinstance(value, tuple):
             value = ",".join(value)
         elif isinstance(value, str):
             value = _masked(value)
         result[variable_of(name)] = "" if value is None else str(value)
     return result
+
+
+def _shown(settings: Settings, name: str, secret: str) -> list[str]:
+    """The addresses that a setting has."""
+    if name == "clusters":
+        return [f"{cluster}={_masked(address)}" for cluster, address in settings.cluster_addresses.items()]
+    return [_masked(address) for address in (settings.replica_addresses if name == "database_replicas" else [secret])]
 
 
 _WEB = {"http", "https"}

@@ -47,12 +47,13 @@ async def add_members(database: Database, newcomers: Mapping[str, Sequence[Newco
     return []
 
 
-async def create(database: Database, wanted: Mapping[str, str]) -> list[str]:
+async def create(database: Database, wanted: Mapping[str, str], cluster: str | None = None) -> list[str]:
     """Make these organizations, by identifier with their names, but for those that are there: which are new.
 
-    Those that are there keep their names (decision 623).
+    Those that are there keep their names (decision 623), and lie where they lay; new ones lie on the server of this
+    name.
     """
-    return [org for org, name in wanted.items() if await directory.create_organization(database, name, org)]
+    return [org for org, name in wanted.items() if await directory.create_organization(database, name, org, cluster)]
 
 
 async def suspend(database: Database, external_id: str, *, suspended: bool) -> bool:

@@ -14,6 +14,7 @@ from identity.coalescing import CoalescedReads
 from identity.principal import Belonging, Organization
 from identity.tokens import Claims
 from storage.base import is_identifier, new_id
+from storage.clusters import note
 from storage.database import Database
 from storage.new_rows import new_row
 from storage.queries import logins, members
@@ -53,6 +54,8 @@ async def known(database: Database, subjects: Sequence[str]) -> Sequence[Row]:
         rows = await statements.memberships(session, subjects, positions=replicas is not None)
     if replicas is not None:
         replicas.observe(moment, ((row.org_id, row.position) for row in rows))
+    if any(row.moved_at for row in rows):
+        note(database, ((row.org_id, row.cluster, row.moved_at) for row in rows))
     return rows
 
 
@@ -148,7 +151,7 @@ async def _tell(
         await append_events(session, drafts)
 
 
-async def _allotted(database: Database, external_id: str, name: str) -> tuple[str, bool]:
+async def _allotted(database: Database, external_id: str, name: str, cluster: str | None = None) -> tuple[str, bool]:
     """The key of the organization's rows, and whether it is a new organization (decision 5).
 
     Its own identifier is the key where it can be one and no other organization has it; else one is made up. Callers
@@ -159,7 +162,7 @@ async def _allotted(database: Database, external_id: str, name: str) -> tuple[st
     if known is not None:
         return known.id, False
     for org_id in (external_id if is_identifier(external_id) else new_id(), new_id()):
-        if await statements.create_organization(database, name, external_id, org_id):
+        if await statements.create_organization(database, name, external_id, org_id, cluster):
             return org_id, True
         async with database.directory() as session:
             known = await statements.organization(session, external_id)
@@ -168,9 +171,9 @@ async def _allotted(database: Database, external_id: str, name: str) -> tuple[st
     raise Unavailable()
 
 
-async def create_organization(database: Database, name: str, external_id: str) -> bool:
-    """A new organization of the embedded directory; False where the identifier is taken."""
-    return (await _allotted(database, external_id, name))[1]
+async def create_organization(database: Database, name: str, external_id: str, cluster: str | None = None) -> bool:
+    """A new organization of the embedded directory, on this server; False where the identifier is taken."""
+    return (await _allotted(database, external_id, name, cluster))[1]
 
 
 async def add_member(

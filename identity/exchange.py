@@ -20,6 +20,7 @@ from identity.proven import Proven
 from identity.tokens import EmbeddedIssuer
 from storage.base import now
 from storage.bounded_cache import BoundedCache
+from storage.clusters import note
 from storage.database import Database
 from storage.queries import credentials as statements
 
@@ -120,6 +121,7 @@ async def known(database: Database, key_ids: Sequence[str]) -> Sequence[Row]:
         rows = await statements.with_memberships(session, key_ids, positions=replicas is not None)
     if replicas is not None:
         replicas.observe(moment, ((row.membership_org_id, row.position) for row in rows))
+    note_places(database, rows)
     return rows
 
 
@@ -160,7 +162,16 @@ async def by_secret(
 
 async def _nearest(database: Database, key_id: str) -> Sequence[Row]:
     async with database.directory() as session:
-        return await statements.nearest_with_memberships(session, key_id)
+        rows = await statements.nearest_with_memberships(session, key_id)
+    if rows and rows[0].key_id == key_id:
+        note_places(database, rows)
+    return rows
+
+
+def note_places(database: Database, rows: Sequence[Row]) -> None:
+    """Note where the organizations of these credentials lie."""
+    if any(row.moved_at for row in rows):  # of few organizations
+        note(database, ((row.membership_org_id, row.cluster, row.moved_at) for row in rows))
 
 
 async def by_key_id(reads: CoalescedReads[Row], grants: Grants, key_id: str) -> Grant:

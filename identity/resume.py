@@ -53,6 +53,7 @@ async def resume(database: Database, origin: Origin) -> Principal:
         return await _of_session(database, origin)
     async with database.directory() as session:
         rows = await statements.with_memberships_by_id(session, origin.credential_id)
+    exchange.note_places(database, rows)
     grant = exchange.of_rows(rows)
     found = next((each for each in grant.belongings if each.organization.id == origin.org_id), None)
     if found is None or grant.subject != origin.subject:

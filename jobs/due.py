@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from contract.error_origin import origin_of
 from storage.base import now
+from storage.clusters import found_on_servers
 from storage.database import Database
 from storage.queries.records import lock_organization
 from storage.queries.watches import Watch, organizations_to_look_at, put_off
@@ -20,8 +21,7 @@ async def do_due(database: Database, table: Watch, work: Callable[[str], Awaitab
     Where it fails, a line says so, the organization is looked at again a minute later, and the next one follows
     (decision 993). Raises where the database itself is away: that cannot be noted either.
     """
-    async with database.directory() as session:
-        found = await organizations_to_look_at(session, table, now())
+    found = await found_on_servers(database, lambda session: organizations_to_look_at(session, table, now()))
     for org_id in found:  # transactions of each organization's own, as everything is
         try:
             await work(org_id)

@@ -6,6 +6,7 @@ that are missing, logins that are over, and idempotency keys that have expired.
 
 import time
 from datetime import timedelta
+from functools import partial
 
 from contract.limits import MAILS_PER_DAY
 from contract.retention import Retention
@@ -26,6 +27,7 @@ from jobs import (
 )
 from providers.artifacts import Artifacts
 from storage.base import now
+from storage.clusters import on_each_server
 from storage.database import Database
 from storage.queries import idempotency, jobs
 from storage.queries.organizations import all_ids
@@ -68,13 +70,23 @@ class Upkeep:
         await analytics_upkeep.interrupt(self._database)
         await self._folding.turn()
         if self._store is not None:
-            await files_upkeep.remove_leftovers(self._database, self._store)
+            remove = partial(files_upkeep.remove_leftovers, store=self._store)
+            await on_each_server(self._database, remove)
         await self._prune()
         if self._has_keys:
-            self._has_keys = await forget_keys(self._database)
+            self._has_keys = await self._forget_keys()
         if self._has_logins:
             self._has_logins = await logins_upkeep.forget(self._database)
         return TURN_SECONDS
+
+    async def _forget_keys(self) -> bool:
+        found = []
+
+        async def forget(server: Database) -> None:
+            found.append(await forget_keys(server))
+
+        await on_each_server(self._database, forget)
+        return any(found)
 
     async def _prune(self) -> None:
         if not self._waiting and time.monotonic() >= self._next_round:

@@ -16,6 +16,7 @@ from jobs.work import Retry, Run, work
 from providers.outbound import Limits, Outbound, OutboundError, retry_after
 from providers.signing import signed_headers
 from storage.base import now
+from storage.clusters import found_on_servers
 from storage.database import Database
 from storage.queries import events as log
 from storage.queries import jobs, members, webhooks
@@ -89,9 +90,7 @@ def _body(event: Event | EventRow) -> str:
 
 async def wake(database: Database) -> None:
     """Have those notified that are behind, of any organization; reads alone where none is."""
-    async with database.directory() as session:
-        found = await webhooks.organizations(session)
-    for org_id in found:
+    for org_id in await found_on_servers(database, webhooks.organizations):
         async with database.reading(org_id) as session:
             behind = set(await webhooks.behind(session))
             if behind:

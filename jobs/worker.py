@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 from contract.error_origin import origin_of
 from contract.retention import Retention
@@ -21,6 +22,7 @@ from jobs.long_places import LongPlaces
 from jobs.upkeep import Upkeep
 from providers.ports import Ports
 from storage.base import new_id, now
+from storage.clusters import on_each_server
 from storage.database import Database
 from storage.queries import jobs
 from storage.tables import JobWorker
@@ -81,10 +83,11 @@ class Worker:
         """Begin, in the running loop; what the database does not let it do yet it tries again."""
         _log.info("worker started worker=%s kinds=%s", self._row.id, ",".join(sorted(KINDS)))
         self._heard = now()
+        taking = [partial(self._take, server) for server in self._database.servers]
         self._loops = [
-            asyncio.create_task(self._steadily(self._take, self._stopping, self._freed)),
             asyncio.create_task(self._steadily(self._beat, self._ended, self._ended)),
             asyncio.create_task(self._steadily(self._upkeep.turn, self._stopping, self._stopping)),
+            *(asyncio.create_task(self._steadily(take, self._stopping, self._freed)) for take in taking),
         ]
 
     async def stop(self, seconds: float) -> None:
@@ -94,11 +97,11 @@ class Worker:
         await asyncio.shield(self._stopped)
 
     async def _stop(self, seconds: float) -> None:
-        taking, beating, keeping = self._loops
+        beating, *others = self._loops
         self._stopping.set()
         self._freed.set()
         end = asyncio.get_running_loop().time() + seconds
-        await _ended([taking, keeping], seconds)  # what is claimed on the way counts as running
+        await _ended(others, seconds)  # what is claimed on the way counts as running
         await _ended([task for _, task in self._running.values()], end - asyncio.get_running_loop().time())
         self._ended.set()
         await _ended([beating], _FAREWELL_SECONDS)
@@ -132,27 +135,34 @@ class Worker:
     async def _beat(self) -> float:
         until = now() + self._lease
         held = {claim.holder: task for claim, task in self._running.values()}
-        async with self._database.directory(writing=True) as session:
-            await jobs.beat(session, self._row)
-            kept = await jobs.renew(session, list(held), until) if held else set()
+        kept: set[str] = set()
+
+        async def renew(server: Database) -> None:
+            async with server.directory(writing=True) as session:
+                if server is self._database:
+                    await jobs.beat(session, self._row)
+                if held:
+                    kept.update(await jobs.renew(session, list(held), until))
+
+        is_whole = await on_each_server(self._database, renew)
         self._heard = now()
-        lost = held.keys() - kept
+        lost = held.keys() - kept if is_whole else set()
         for holder in lost & self._doubtful:  # at its first time it may just be ending
             held[holder].cancel()
         self._doubtful = lost
         return self._lease.total_seconds() / 3
 
-    async def _take(self) -> float:
+    async def _take(self, server: Database) -> float:
         if len(self._running) >= SLOTS:
             return _POLL_SECONDS
-        async with self._database.directory() as session:
+        async with server.directory() as session:
             if not await jobs.any_due(session):
                 return _POLL_SECONDS
         holder = new_id()
         per_organization = Counter(claim.org_id for claim, _ in self._running.values())
         many = [org_id for org_id, number in per_organization.items() if number >= SLOTS_OF_ONE]
         until, avoiding_long = now() + self._lease, None if self._long.are_all_taken else self._long.crowded
-        async with self._database.directory(writing=True) as session:
+        async with server.directory(writing=True) as session:
             row = await jobs.claim(session, holder, until, avoiding=many, avoiding_long=avoiding_long)
         if row is None:
             return _POLL_SECONDS

@@ -27,7 +27,7 @@ class CatalogPart:
 async def get_catalog(ctx: Context) -> CatalogPart:
     """The part of the catalogue that the caller's scopes leave."""
     scopes, dialect = frozenset(ctx.caller.scopes), ctx.services.database.dialect
-    is_there = ctx.services.sql is not None
+    is_there = ctx.sql is not None
     tables = list(sql_tables_for(scopes).values()) if is_there else []
     functions = [*SQL_FUNCTIONS[dialect]] if is_there else []
     entities = catalog_for(scopes)

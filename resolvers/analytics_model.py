@@ -97,7 +97,7 @@ def _query(ctx: Context, question: Question, given: object, chart: object) -> Pl
 
 
 async def _statement(ctx: Context, sql: object) -> Written:
-    if ctx.services.sql is None:
+    if ctx.sql is None:
         raise _Unfit("SQL is not set up here")
     try:
         written = SqlQuery.model_validate({"sql": sql})
@@ -117,7 +117,7 @@ async def _messages(ctx: Context, question: Question) -> list[Message]:
     }
     if ScopeGroup.CRM_READ.passes(scopes):
         told["stages"] = [stage.name for stage in await list_stages(ctx)]
-    if ctx.services.sql is not None:
+    if ctx.sql is not None:
         dialect = ctx.services.database.dialect
         tables = {name: dict(table.columns) for name, table in sql_tables_for(scopes).items()}
         told["sql"] = {"dialect": dialect, "tables": tables, "functions": SQL_FUNCTIONS[dialect]}

@@ -14,6 +14,7 @@ from resolvers.chat_waking import can_answer
 from resolvers.chat_work import Work, finished
 from resolvers.shared.context import Services
 from storage.base import new_id, now
+from storage.clusters import found_on_servers
 from storage.queries import chat_approvals as approvals
 from storage.queries import chat_runs as statements
 from storage.queries.model_usage import Used
@@ -44,8 +45,7 @@ async def keep_taking(services: Callable[[], Services], stopping: asyncio.Event)
 
 async def take(services: Services) -> None:
     """Take up the runs whose leases are over, of any organization; a read alone where no organization has one."""
-    async with services.database.directory() as session:
-        found = await organizations_to_look_at(session, ChatWatch, now())
+    found = await found_on_servers(services.database, lambda s: organizations_to_look_at(s, ChatWatch, now()))
     for org_id in found:  # a transaction of each organization's own, as everything is
         await _take(services, org_id)
 

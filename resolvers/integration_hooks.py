@@ -17,6 +17,7 @@ from providers.accounts.calls import Json
 from providers.accounts.proofs import HEADERS, answer_to, is_signed
 from resolvers.shared.context import Services
 from storage.base import now
+from storage.clusters import found_on_servers
 from storage.queries import notices
 
 _HANDSHAKE_MAX: Final = 1_000
@@ -206,8 +207,7 @@ async def _note_account(
     """Note a change in an account, by the streams of the kind that follow it, all or the one of this name."""
     present: datetime = now()
     keys = sources.account_keys(services.identity.pepper, which.value, account)
-    async with services.database.directory() as session:
-        leads = await notices.leads(session, which.value, keys)
+    leads = await found_on_servers(services.database, lambda session: notices.leads(session, which.value, keys))
     for lead in leads:  # one, unless several organizations have connected the account
         async with services.database.reading(lead.org_id) as session:
             streams = await notices.streams_of_kind(session, lead.integration_id, kind.value)

@@ -70,7 +70,7 @@ async def run_sql(ctx: Context, query: SqlQuery) -> Result:
     Raises AnalyticsRefused, AnalyticsFailed, NotConfigured, TimedOut and TooManyRuns. Every attempt is in the change
     log, but where nothing is set up that could run it.
     """
-    runner = ctx.services.sql
+    runner = ctx.sql
     if runner is None:
         raise NotConfigured("Ad-hoc SQL is not set up here")
     attempt = _Attempt(_digest(query.sql))

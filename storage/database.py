@@ -28,6 +28,7 @@ from storage.statements import (
     AnyStatement,
     AnyValue,
     CompiledStatement,
+    NoValues,
     compact_json,
     narrowed,
     row_of,
@@ -36,6 +37,7 @@ from storage.tenancy import guard
 from storage.tenancy.sessions import FollowingSession, ReadingSession, TenantSession, WritingSession
 
 if TYPE_CHECKING:
+    from storage.clusters import Clusters
     from storage.replicas import Replicas
 
 _SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
@@ -76,6 +78,12 @@ class Database:
         self._is_cached = statement_cache
         self.replicas: Replicas | None = None
         """Those of the same database that may be read from; None where there are none."""
+        self.clusters: Clusters | None = None
+        """The other servers that organizations may lie on; None where there are none (storage/clusters.py)."""
+        self.servers: Sequence[Database] = (self,)
+        """This one, and those others."""
+        self.place: str | None = None
+        """What `organizations.cluster` calls it, "" for the directory's; None where there is but one server."""
         self.observers: list[Callable[[str], None]] = []
         """Called with the text of every statement; for tests and diagnosis."""
         self.timed: Timed | None = None
@@ -99,18 +107,23 @@ class Database:
 
     def reading(self, organization: str) -> TenantSession:
         """Reads of one organization."""
-        return ReadingSession(self, _known(organization))
+        known = _known(organization)
+        return ReadingSession(self, known) if self.clusters is None else self.clusters.reading(known)
 
     def following(self, organization: str, at_least: int) -> TenantSession:
         """Reads of one organization that a replica may answer which has its change log up to this number."""
-        return FollowingSession(self, _known(organization), at_least)
+        known = _known(organization)
+        if self.clusters is not None:
+            return self.clusters.reading(known, at_least)
+        return FollowingSession(self, known, at_least)
 
     def writing(self, organization: str, written: Callable[[int], None] | None = None) -> TenantSession:
         """A transaction of one organization: committed whole when the block ends, rolled back when it raises.
 
         `written` is told then how far the change log goes, if events were appended to it.
         """
-        return WritingSession(self, _known(organization), written)
+        known = _known(organization)
+        return WritingSession(self, known, written) if self.clusters is None else self.clusters.writing(known, written)
 
     def directory(self, *, writing: bool = False) -> TenantSession:
         """Reads of the directory, or a transaction on it: who is who; tenant tables are out of its reach."""
@@ -122,6 +135,8 @@ class Database:
         On PostgreSQL the same message takes a lock first, if one is given (decision 940).
         """
         begin = self._begin.format(organization=organization or "")
+        if self.place is not None and organization is not None:
+            begin += f"; SELECT crm_enter('{organization}', '{self.place}')"
         taken = await self.connections.take(organization or "", writing=True)
         try:
             if first is None:
@@ -254,7 +269,7 @@ class Database:
 
         if structure is None:
             prepared = CompiledStatement(build(), self.sql, tenant=inside, scoped=False, kind=kind, whole=True)
-            return prepared, prepared.parameters(organization or "", _Nulls())
+            return prepared, prepared.parameters(organization or "", NoValues())
         prepared = self.prepared((structure.key, inside, kind), build, tenant=inside, kind=kind, whole=True)
         return prepared, prepared.parameters_of(organization or "", structure.values)
 
@@ -358,17 +373,11 @@ class Database:
             return {row.name: float(row.seconds) for row in await session.rows(text(question))}
 
     async def close(self) -> None:
-        """Close every connection, those to replicas as well."""
-        if self.replicas is not None:
-            await self.replicas.close()
+        """Close every connection, those to other servers as well."""
+        for others in (self.replicas, self.clusters):
+            if others is not None:
+                await others.close()
         await self.connections.close()
-
-
-class _Nulls(dict[str, AnyValue]):
-    """The values of parameters that have none."""
-
-    def __missing__(self, _name: str) -> None:
-        return None
 
 
 async def _read(

@@ -14,6 +14,8 @@ _AWAY = ("08", "57", "53", "40")
 way because the two waited for each other (decision 98): each time it is right to try again."""
 _STANDBY = "25006"
 """The SQLSTATE of a write to a server that only follows another, where the next connection finds it (decision 960)."""
+_MOVING = "CRM57"
+"""The SQLSTATE of a write to an organization that is being moved, or lies on another server by now (decision 1082)."""
 _CANCELED = "57014"
 """The SQLSTATE of a statement that the server ended, which is one that took too long."""
 _SQLITE_AWAY = frozenset(
@@ -70,7 +72,7 @@ def is_away(error: BaseException) -> bool:
         return code in _SQLITE_AWAY
     state = getattr(cause, "sqlstate", None)
     if state:
-        return str(state)[:2] in _AWAY or state == _STANDBY
+        return str(state)[:2] in _AWAY or state in (_STANDBY, _MOVING)
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 

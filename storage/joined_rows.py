@@ -105,6 +105,8 @@ class BelongingRow(Row):
     organization_name: str
     name: str | None
     email: str | None
+    cluster: str | None
+    moved_at: datetime | None
     position: int | None
 
 
@@ -119,6 +121,8 @@ class CredentialReachRow(CredentialRow):
     external_id: str | None
     organization_name: str | None
     suspended_at: datetime | None
+    cluster: str | None
+    moved_at: datetime | None
     position: int | None
 
 

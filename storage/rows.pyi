@@ -770,6 +770,8 @@ class OrganizationRow(Row):
     name: str
     created_at: datetime.datetime
     suspended_at: datetime.datetime | None
+    cluster: str | None
+    moved_at: datetime.datetime | None
 
 class OutreachDomainRow(RecordRow):
     name: str

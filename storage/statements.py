@@ -112,6 +112,8 @@ class CompiledStatement:
         logged = pins.tenant_tables - (LINKED.keys() - pins.alone) <= LOGGED
         self.is_logged = self.is_scoped and logged and not pins.directory_tables
         """Whether the change log tells of every change to what it reads, so that a replica may answer it."""
+        self.is_of_directory = not pins.directory_tables.isdisjoint(guard.OF_DIRECTORY)
+        self.is_of_organization = bool(pins.tenant_tables or pins.directory_tables - guard.OF_DIRECTORY)
         self.has_rows = bool(columns) or (isinstance(statement, TextClause) and _gives_rows(compiled.text, pins.writes))
         self.is_text = isinstance(statement, TextClause)
         self._sought = statement.get_execution_options().get(SEARCH_PARAM) if is_postgresql else None
@@ -193,6 +195,13 @@ class CompiledStatement:
         if self._sought is not None:
             parameters.append(values[self._sought])
         return parameters
+
+
+class NoValues(dict[str, AnyValue]):
+    """The values of parameters that have none."""
+
+    def __missing__(self, _name: str) -> None:
+        return None
 
 
 def narrowed(statement: AnyStatement) -> AnyStatement:

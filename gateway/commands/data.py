@@ -20,25 +20,28 @@ def migrate(
     to: Annotated[str, typer.Option(help="The revision to go to, up or down; `base` undoes everything.")] = "head",
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit with 3 where some are pending.")] = False,
 ) -> None:
-    """Bring the database to the newest revision, or to another."""
+    """Bring the database, and the servers of CRM_CLUSTERS, to the newest revision, or to another."""
     from storage import migrate as migrations
 
     loaded()
-    url = with_folder(settings()).database_url.get_secret_value()
+    configuration = with_folder(settings())
+    url = configuration.database_url.get_secret_value()
     known = migrations.revisions()
     if to not in ("head", "base", *known):
         raise typer.BadParameter(f"there is no revision {to}; there are {', '.join(known)}", param_hint="--to")
-    pending = asyncio.run(migrations.pending(url))
+    servers = {"": url, **{f"{name}: ": other for name, other in configuration.cluster_addresses.items()}}
+    pending = {name: asyncio.run(migrations.pending(each)) for name, each in servers.items()}
     if check:
-        if pending:
-            fail(f"pending: {', '.join(pending)}", WOULD_CHANGE)
+        if any(pending.values()):
+            fail("\n".join(f"{name}pending: {', '.join(of)}" for name, of in pending.items() if of), WOULD_CHANGE)
         say("up to date")
         return
-    if to == "head" or to in pending:
-        asyncio.run(migrations.upgrade(url, to))
-    else:
-        asyncio.run(migrations.downgrade(url, to))
-    say(f"now at {asyncio.run(migrations.current(url)) or 'base'}")
+    for name, each in servers.items():  # the directory's first
+        if to == "head" or to in pending[name]:
+            asyncio.run(migrations.upgrade(each, to))
+        else:
+            asyncio.run(migrations.downgrade(each, to))
+        say(f"{name}now at {asyncio.run(migrations.current(each)) or 'base'}")
 
 
 def seed(

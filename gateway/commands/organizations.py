@@ -29,6 +29,9 @@ def create(
         str | None, typer.Option("--id", help="What X-Service-Org calls it; a UUID unless given.")
     ] = None,
     file: FromFile = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", help="The server of CRM_CLUSTERS that it is to lie on.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Create an organization, and print its identifier.
@@ -43,8 +46,11 @@ def create(
 
     if (name is None) == (file is None):
         raise typer.BadParameter("give either the organization's name or --file")
+    configuration = settings()
+    if cluster is not None and cluster not in configuration.cluster_addresses:
+        raise typer.BadParameter("CRM_CLUSTERS names no such server", param_hint="--cluster")
     if file is not None:
-        _create_from(file, as_json)
+        _create_from(file, cluster, as_json)
         return
     external_id = new_id() if identifier is None else identifier
     if not names_organization(external_id):
@@ -52,21 +58,21 @@ def create(
         raise typer.BadParameter(words, param_hint="--id")
 
     async def work(database: Database) -> bool:
-        return bool(await administration.create(database, {external_id: name or ""}))
+        return bool(await administration.create(database, {external_id: name or ""}, cluster))
 
-    if not with_database(work):
+    if not with_database(work, configuration):
         fail(f"There is an organization {external_id} already.")
     show({"id": external_id, "name": name}, external_id, as_json)
 
 
-def _create_from(file: Path, as_json: bool) -> None:
+def _create_from(file: Path, cluster: str | None, as_json: bool) -> None:
     from gateway.commands.from_file import OrganizationEntry, read
     from identity import administration
 
     entries = read(file, OrganizationEntry)
 
     async def work(database: Database) -> list[str]:
-        made = await administration.create(database, {entry.id: entry.name for entry in entries})
+        made = await administration.create(database, {entry.id: entry.name for entry in entries}, cluster)
         people = administration.grouped((entry.id, member.newcomer) for entry in entries for member in entry.members)
         await administration.add_members(database, people)
         return made
@@ -82,7 +88,8 @@ def _create_from(file: Path, as_json: bool) -> None:
 
 @organizations.command("list")
 def list_organizations(as_json: AsJson = False) -> None:
-    """List every organization with its name, how many members may call, and whether it is suspended."""
+    """List every organization with its name, members who may call, whether it is suspended, and where it lies."""
+    from storage.clusters import DIRECTORY
     from storage.queries import administration as statements
 
     async def work(database: Database) -> list[AnyRow]:
@@ -95,6 +102,7 @@ def list_organizations(as_json: AsJson = False) -> None:
             "name": row.name,
             "members": row.members,
             "state": "suspended" if row.suspended_at else "open",
+            "cluster": row.cluster or DIRECTORY,
             "created_at": row.created_at.isoformat(),
         }
         for row in with_database(work)
@@ -218,6 +226,9 @@ async def _delete(database: Database, store: Artifacts, found: Organization) -> 
     async with database.reading(found.id) as session:
         subjects = await organization_rows.subjects_of(session)
     rows = await organization_rows.delete_rows(database, found.id)
+    for server in database.servers[1:]:  # those that refer to it there go with it
+        async with server.directory(writing=True) as session:
+            await organization_rows.delete_organization(session, found.id, [])
     async with database.directory(writing=True) as session:
         await organization_rows.delete_organization(session, found.id, subjects)
     return rows, len(names)

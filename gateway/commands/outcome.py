@@ -89,16 +89,17 @@ def with_database(work: Callable[[Database], Awaitable[T]], configuration: Setti
     """Run the work on the migrated database of the settings; nobody waits for it, and its statements may take long."""
     import asyncio
 
-    from gateway.made import database_of
-    from storage import migrate
+    from gateway.made import bring_up_to_date, database_of
 
     configuration = with_folder(configuration or settings())
     loaded()
 
     async def run() -> T:
-        await migrate.upgrade(configuration.database_url.get_secret_value())
+        await bring_up_to_date(configuration)
         database = database_of(configuration, statement_seconds=None)
         try:
+            if database.clusters is not None:
+                await database.clusters.refresh()
             return await work(database)
         finally:
             await database.close()

@@ -81,11 +81,11 @@ def made(configuration: "Settings", *, demo: bool) -> "Starlette":
 def _prepared(configuration: "Settings", listening: socket.socket, *, demo_data: bool, migrating: bool) -> str:
     """Bring the data up to date, and word what is to be printed."""
     from gateway.commands.banner import banner
-    from storage import migrate
+    from gateway.made import bring_up_to_date
 
     with_folder(configuration)
     if migrating:
-        asyncio.run(migrate.upgrade(configuration.database_url.get_secret_value()))
+        asyncio.run(bring_up_to_date(configuration))
     if not demo_data:
         return banner(configuration, listening, None)
     from gateway.demo import data as demo

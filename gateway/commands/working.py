@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from gateway.adapters import lean_http  # noqa: F401  # before anybody loads httpx
 from gateway.commands.outcome import fail, loaded, say, warn_of_strangers, with_folder
 from gateway.commands.sockets import authority, listen
+from gateway.made import bring_up_to_date
 from gateway.middleware.hosts import Hosts, hosts_of
 from gateway.middleware.requests import Requests
 from gateway.middleware.security_headers import SecurityHeaders
@@ -21,7 +22,6 @@ from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.runtime import Runtime
 from gateway.server.shutdown import end_by_force
 from gateway.settings import Settings
-from storage import migrate
 
 
 def work(configuration: Settings) -> None:
@@ -34,7 +34,7 @@ def work(configuration: Settings) -> None:
 
 
 async def _work(configuration: Settings) -> None:
-    await migrate.upgrade(configuration.database_url.get_secret_value())
+    await bring_up_to_date(configuration)
     ended = asyncio.Event()
 
     def end() -> None:

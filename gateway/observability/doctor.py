@@ -15,7 +15,7 @@ from contract.integrations import IntegrationStatus
 from contract.limits import MODEL_SECONDS, STATEMENT_SECONDS
 from gateway.addresses import is_loopback_name
 from gateway.data_folder import open_files
-from gateway.observability.doctor_replication import of_hosts, of_replicas
+from gateway.observability.doctor_replication import of_clusters, of_hosts, of_replicas
 from gateway.observability.doctor_settings import Finding, of_settings
 from gateway.runtime import Runtime, chat_model_of
 from gateway.setting_sources import Stranger
@@ -47,7 +47,7 @@ async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[
     if runtime.keys is not None:
         await runtime.keys.refresh()
     checks = await runtime.readiness()
-    asked = ("artifacts", "mail", "model")  # below, by using them
+    asked = ("artifacts", "clusters", "mail", "model")  # below, by using them
     findings = [Finding(c.name, c.ok, c.message, ADVICE.get(c.name, "")) for c in checks if c.name not in asked]
     found = {check.name: check.ok for check in checks}
     findings += _of_files(settings)
@@ -58,6 +58,8 @@ async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[
         findings.append(await _timeouts(runtime))
         if hosts := await hosts_of(runtime.database.url):
             findings += of_hosts(hosts)
+        if runtime.database.clusters is not None:
+            findings += [finding async for finding in of_clusters(runtime.database.clusters)]
         if (replicas := runtime.database.replicas) is not None:
             findings += of_replicas(await replicas_at([one.database.url for one in replicas.all]))
     if found["database"] and found["migrations"]:

@@ -1,8 +1,12 @@
 """Looks at the servers of a database address with several hosts for `doctor` (decision 960)."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 
+from contract.errors import Unavailable
 from gateway.observability.doctor_settings import Finding
+from gateway.observability.readiness import migrations
+from storage.clusters import Clusters
 from storage.postgres.replication import Hosts
 
 LATE_SECONDS = 5.0
@@ -24,6 +28,26 @@ def of_replicas(replicas: Hosts) -> Iterator[Finding]:
             if host.follows
             else "name servers that follow the one of CRM_DATABASE_URL; one that was promoted belongs there instead",
         )
+
+
+async def of_clusters(clusters: Clusters) -> AsyncIterator[Finding]:
+    """Looks whether each server of CRM_CLUSTERS can be used, and whether all that organizations lie on are named."""
+    for name, server in clusters.others.items():  # a few
+        state = await migrations(server.url.render_as_string(hide_password=False))
+        yield Finding(
+            "cluster",
+            state.ok and state.message != "unknown",
+            f"{name}: {'cannot be reached' if state.message == 'unknown' else state.message}",
+            "start it, and run `crm-gateway migrate`: its organizations are answered 503 until then",
+        )
+        with suppress(Unavailable):  # told above
+            bypassed = await server.bypasses_row_security()
+            advice = "use an ordinary role: ALTER ROLE … NOSUPERUSER NOBYPASSRLS"
+            words = "the role bypasses row security" if bypassed else "row security is in force"
+            yield Finding("row_security", not bypassed, f"{name}: {words}", advice)
+    for name in sorted(clusters.unknown()):
+        words = f"organizations lie on {name}, which is not named"
+        yield Finding("cluster", False, words, "name it in CRM_CLUSTERS, in every process: they are answered 503")
 
 
 def of_hosts(hosts: Hosts) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from prometheus_client.metrics_core import Metric
 from contract.integrations import IntegrationStatus
 from gateway.observability.families import gauge, written
 from storage.base import now
+from storage.clusters import found_on_servers
 from storage.database import Database
 from storage.queries import integrations, webhooks
 from storage.queries.organizations import all_ids
@@ -72,8 +73,8 @@ class InTurns:
         try:
             async with asyncio.timeout(_DEADLINE):
                 if not self._left:
-                    async with self._database.directory() as session:
-                        self._left = list(await self._figure.organizations(session))
+                    found = await found_on_servers(self._database, self._figure.organizations)
+                    self._left = list(dict.fromkeys(found))
                 asked, self._left = self._left[:_ORGANIZATIONS_AT_ONCE], self._left[_ORGANIZATIONS_AT_ONCE:]
                 for org_id in asked:  # a session is of one organization
                     async with self._database.reading(org_id) as session:

@@ -3,7 +3,7 @@
 import asyncio
 import platform
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
@@ -20,8 +20,10 @@ from gateway.observability.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampl
 from gateway.runtime import Runtime
 from schema.execution import Documents
 from storage.base import now
+from storage.clusters import found_on_servers
 from storage.queries import jobs
 from storage.queries.jobs import Depth
+from storage.tenancy.sessions import TenantSession
 from transport.places import Places
 
 LOOK_SECONDS = 1.0
@@ -88,9 +90,11 @@ class MetricsEndpoint:
     async def _ask(self) -> None:
         """Ask the database for the queue; where it is away the lines are missing, rather than wrong."""
         try:
-            async with asyncio.timeout(_QUEUE_DEADLINE), self._runtime.database.directory() as session:
-                lease = timedelta(seconds=self._runtime.settings.job_lease_seconds)
-                self._queue = _lines(await jobs.depth(session), await jobs.beating(session, now() - lease))
+            async with asyncio.timeout(_QUEUE_DEADLINE):
+                depths = await found_on_servers(self._runtime.database, _depth)
+                async with self._runtime.database.directory() as session:
+                    lease = timedelta(seconds=self._runtime.settings.job_lease_seconds)
+                    self._queue = _lines(_together(depths), await jobs.beating(session, now() - lease))
         except (Unavailable, TimeoutError):
             self._queue = b""
         except Exception:  # not migrated yet, which /ready says
@@ -103,6 +107,16 @@ class MetricsEndpoint:
 _WHAT_RUNS = {"version": VERSION, "python": platform.python_version()}
 _BUILD = written([gauge("crm_build_info", "Always 1: what runs.", (_WHAT_RUNS, 1.0))])
 """One line for all processes, and beside their sums: what is the same everywhere is not added up."""
+
+
+async def _depth(session: TenantSession) -> list[Depth]:
+    return [await jobs.depth(session)]
+
+
+def _together(depths: Sequence[Depth]) -> Depth:
+    """The queues of several servers as one."""
+    due, later, held = sum(d.due for d in depths), sum(d.later for d in depths), sum(d.held for d in depths)
+    return Depth(due, later, held, min(filter(None, (d.first_due_at for d in depths)), default=None))
 
 
 def _lines(depth: Depth, beating: int) -> bytes:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from contract.errors import Unavailable
 from providers.calls import OK, Calls
 from storage import migrate
+from storage.clusters import Clusters
 from transport.readiness import Check
 
 DEADLINE = 3.0
@@ -65,6 +66,17 @@ async def migrations(url: str) -> Check:
     except migrate.UnknownRevision as error:
         return Check("migrations", True, f"{error}: it belongs to a newer one")
     return Check("migrations", not pending, f"{len(pending)} pending" if pending else "up to date")
+
+
+async def clusters_there(clusters: Clusters) -> Check:
+    """Says which of the other servers can be used; that one cannot fails its own organizations alone."""
+    wrong = []
+    for name, server in clusters.others.items():
+        state = await migrations(server.url.render_as_string(hide_password=False))
+        if state.message != "up to date":
+            wrong.append(f"{name}: {'cannot be reached' if state.message == 'unknown' else state.message}")
+    wrong += [f"{name}: not in CRM_CLUSTERS" for name in sorted(clusters.unknown())]
+    return Check("clusters", True, "; ".join(wrong) or f"{len(clusters.others)} can be used")
 
 
 def latest_call(calls: Calls, provider: str) -> str:

@@ -38,6 +38,7 @@ from resolvers.shared.tools import Tools
 from storage.analytics.values import Runner
 from storage.base import now
 from storage.change_feed import ChangeFeed
+from storage.clusters import servers_of
 from storage.database import Database
 from storage.queries.along import Came
 from storage.statements import AnyRow
@@ -236,6 +237,12 @@ class Context:
         if self.services.tools is None:
             raise RuntimeError("this process has no tools")
         return self.services.tools
+
+    @property
+    def sql(self) -> Runner | None:
+        """The login of ad-hoc SQL, which has the directory's server alone (decision 1083)."""
+        is_here = len(servers_of(self.services.database, self.org_id)) == 1
+        return self.services.sql if is_here else None
 
     def reads(self, points: int) -> AbstractAsyncContextManager[object]:
         """While reads that ask for so many points are worked on: heavy ones wait for others of the organization."""

@@ -8,7 +8,7 @@ import asyncio
 import hmac
 import re
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,6 +22,8 @@ from resolvers.shared.context import Context, Key
 from resolvers.shared.positions import note_position
 from resolvers.shared.result_codec import canonical, dumps, loads
 from storage.base import new_id, now
+from storage.clusters import servers_of
+from storage.database import Database
 from storage.joined_rows import WrittenRow
 from storage.queries import idempotency as statements
 from storage.tables import IdempotencyKey
@@ -165,8 +167,10 @@ async def same_answer(ctx: Context, key: Key, answer: bytes) -> bytes:
     pepper, (claim_id, organization) = ctx.services.identity.pepper, key.first
     name, asked = f"answer to {claim_id}", key.question
     if key.is_replayed:
-        async with ctx.services.database.directory() as session:
-            sealed = await statements.kept_answer(session, claim_id)
+        sealed = None
+        for server in _servers(ctx):  # two at most
+            async with server.directory() as session:
+                sealed = sealed or await statements.kept_answer(session, claim_id)
         if sealed is not None:
             kept = unseal(pepper, name, sealed)
             if kept.startswith(asked):
@@ -199,10 +203,18 @@ async def _turn(ctx: Context, key: Key, claim: _Claim) -> AsyncIterator[None]:
         lock.release()
 
 
+def _servers(ctx: Context) -> Sequence[Database]:
+    """The servers that may have a key of the caller's: a write on the directory leaves it there."""
+    organization = ctx.caller.organization
+    return servers_of(ctx.services.database, None if organization is None else organization.id)
+
+
 async def _found(ctx: Context, claim: _Claim, key: Key) -> WrittenRow | None:
     """The key's row; None where the key is free. Raises Problems where it was used for something else."""
-    async with ctx.services.database.directory() as session:
-        rows = await statements.find(session, claim.family, claim.id)
+    rows: list[WrittenRow] = []
+    for server in _servers(ctx):  # two at most
+        async with server.directory() as session:
+            rows += await statements.find(session, claim.family, claim.id)
     moment = now()
     held = [row for row in rows if row.expires_at > moment and (row.settled or row.leased_until > moment)]
     for row in held:

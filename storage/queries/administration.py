@@ -25,6 +25,7 @@ async def organizations(session: TenantSession) -> Sequence[AnyRow]:
             col(Organization.name),
             col(Organization.created_at),
             col(Organization.suspended_at),
+            col(Organization.cluster),
             func.count(col(Membership.subject)).filter(present).label("members"),
         )
         .outerjoin(Membership, col(Membership.org_id) == Organization.id)

@@ -13,6 +13,7 @@ from sqlalchemy import (
     case,
     cast,
     func,
+    null,
     or_,
     select,
     update,
@@ -119,6 +120,8 @@ def _beside_memberships(is_meant: Callable[[AnyColumn], ColumnElement[bool]], *,
             col(Organization.external_id),
             col(Organization.name).label("organization_name"),
             col(Organization.suspended_at),
+            col(Organization.cluster),
+            col(Organization.moved_at),
             *([position_of(col(Membership.org_id))] if positions else []),
         )
         .select_from(Credential)
@@ -173,14 +176,30 @@ _MARK = 9
 
 async def organization_keys(session: TenantSession, *, owner: str | None) -> Sequence[CredentialRow]:
     """The organization's live keys, newest first, each with its owner's name; of one owner where one is named."""
+    if session.spans_servers:
+        return await _organization_keys_apart(session, owner)
     named = and_(col(Person.org_id) == Credential.org_id, col(Person.id) == Credential.owner_subject)
-    statement = (
-        select(*_PUBLIC, col(Person.name).label("owner_name"))
-        .outerjoin(Person, named)
-        .where(col(Credential.org_id) == session.org_id, col(Credential.revoked_at).is_(None))
-        .order_by(col(Credential.created_at).desc(), col(Credential.id))
+    statement = select(*_PUBLIC, col(Person.name).label("owner_name")).outerjoin(Person, named)
+    return await session.rows(_live_keys(statement, session.org_id, owner))
+
+
+def _live_keys(statement: AnySelect, org_id: str, owner: str | None) -> AnySelect:
+    wanted = [col(Credential.org_id) == org_id, col(Credential.revoked_at).is_(None)]
+    if owner is not None:
+        wanted.append(col(Credential.owner_subject) == owner)
+    return statement.where(*wanted).order_by(col(Credential.created_at).desc(), col(Credential.id))
+
+
+async def _organization_keys_apart(session: TenantSession, owner: str | None) -> Sequence[CredentialRow]:
+    """The same where the names of the owners lie on another server than the keys."""
+    no_name = cast(null(), Text).label("owner_name")
+    keys = await session.rows(_live_keys(select(*_PUBLIC, no_name), session.org_id, owner))
+    owners = sorted({key.owner_subject for key in keys})
+    named = select(col(Person.id), col(Person.name)).where(
+        col(Person.org_id) == session.org_id, col(Person.id).in_(owners)
     )
-    return await session.rows(statement if owner is None else statement.where(col(Credential.owner_subject) == owner))
+    names = {row.id: row.name for row in await session.rows(named)} if owners else {}
+    return [key._replace(owner_name=names.get(key.owner_subject)) for key in keys]
 
 
 async def user_tokens(session: TenantSession, owner: str) -> Sequence[CredentialRow]:

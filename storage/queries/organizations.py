@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from sqlalchemy import ColumnElement, Text, bindparam, func, select
+from sqlalchemy import ColumnElement, Text, bindparam, func, select, update
 from sqlmodel import col
 
+from storage.base import now
 from storage.database import Database
 from storage.expressions import AnyColumn, AnySelect
 from storage.joined_rows import BelongingRow
@@ -23,6 +24,8 @@ _MEMBERSHIP: tuple[AnyColumn, ...] = (
     col(Membership.token_issued_at),
     col(Organization.external_id),
     col(Organization.name).label("organization_name"),
+    col(Organization.cluster),
+    col(Organization.moved_at),
     col(Member.name),
     col(Member.email),
 )
@@ -86,14 +89,33 @@ async def organization(session: TenantSession, external_id: str) -> Organization
     return await session.find(Organization, external_id=external_id)
 
 
-async def create_organization(database: Database, name: str, external_id: str, org_id: str) -> bool:
-    """A new organization with the counter of its change log; False where the name or the key is another's."""
+async def create_organization(
+    database: Database, name: str, external_id: str, org_id: str, cluster: str | None = None
+) -> bool:
+    """A new organization with the counter of its change log; False where the name or the key is another's.
+
+    Its rows lie on the server of this name, if one is named.
+    """
+    moved_at = None if cluster is None else now()
+    if database.clusters is not None and cluster is not None:
+        await put_stub(database.clusters.others[cluster], org_id, cluster)
+    made = Organization(id=org_id, external_id=external_id, name=name, cluster=cluster, moved_at=moved_at)
     async with database.directory(writing=True) as session:
-        if not await insert_missing(session, Organization(id=org_id, external_id=external_id, name=name)):
+        if not await insert_missing(session, made):
             return False
+    if database.clusters is not None:
+        database.clusters.note([(org_id, cluster, moved_at)])
     async with database.writing(org_id) as session:
         await insert_missing(session, EventCounter(org_id=org_id))
     return True
+
+
+async def put_stub(server: Database, org_id: str, cluster: str | None) -> None:
+    """Have an organization's rows on another server refer to a row there; it says where the organization lies."""
+    async with server.directory(writing=True) as session:
+        stub = Organization(id=org_id, external_id=org_id, name="", cluster=cluster)
+        if not await insert_missing(session, stub):
+            await session.execute(update(Organization).where(col(Organization.id) == org_id).values(cluster=cluster))
 
 
 async def put_missing_member(session: TenantSession, subject: str, *, name: str, email: str) -> None:

@@ -13,6 +13,9 @@ class Organization(Directory, table=True):
 
     The names are compared as they are, and `id` is allotted: two of one sound never share a row's key. While it is
     suspended nobody is let in, and nothing else changes (decision 622).
+
+    `cluster` names the server that its rows lie on, None the directory's own, since `moved_at` (decision 1080). Each
+    server that an organization lies on, or did, has a row of it too, for the rows that refer to it.
     """
 
     __tablename__ = "organizations"
@@ -22,6 +25,8 @@ class Organization(Directory, table=True):
     name: str = Field(sa_type=PlainText)
     created_at: datetime = Field(default_factory=now)
     suspended_at: datetime | None = None
+    cluster: str | None = Field(default=None, sa_type=PlainText)
+    moved_at: datetime | None = Field(default=None, index=True)
 
 
 class Member(Directory, table=True):

@@ -30,6 +30,8 @@ SHARED_TABLES = frozenset(
     | {"job_queue", "media", "memberships", "reminder_watches", "report_watches", "webhook_watches"}
 )
 """Directory tables that an organization's session may use too, pinned like its own."""
+OF_DIRECTORY = frozenset({"credentials", "feedback", "memberships"})
+"""Those of them that stay with the directory wherever the organization lies (decision 1080)."""
 FULL_TEXT = {FULL_TEXT_TABLE: (ENTRIES, "words")}
 """Indexes with no key of their own: pinned where their rowid is this column of this table, which is pinned."""
 

@@ -31,6 +31,9 @@ class TenantSession:
     table in them to ORG_PARAM; what the session makes itself it pins itself, and isolation layer 4 looks at both.
     """
 
+    spans_servers = False
+    """Whether a statement of this session cannot name who may call beside other rows (storage/clusters.py)."""
+
     def __init__(self, database: "Database", organization: str | None) -> None:
         self._database = database
         self._organization = organization
@@ -316,7 +319,8 @@ class WritingSession(TenantSession):
     @property
     def can_write_at_once(self) -> bool:
         """Says whether nothing has been begun yet that the write would have to be a part of."""
-        return self._taken is None and self._organization is not None and self.dialect == "postgresql"
+        can = self._organization is not None and self.dialect == "postgresql" and self._database.place is None
+        return can and self._taken is None
 
     async def at_once(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> Sequence[AnyRow]:
         """All rows of a shape that writes, sets the organization itself, and is this session's whole transaction."""

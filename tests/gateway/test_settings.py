@@ -52,6 +52,7 @@ def test_every_example_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "CRM_SEQUENCING_PROVIDER": {"CRM_SEQUENCING_API_KEY": "k"},
         "CRM_ANALYTICS_DATABASE_URL": {"CRM_DATABASE_URL": "postgresql://crm@host/crm"},
         "CRM_DATABASE_REPLICAS": {"CRM_DATABASE_URL": "postgresql://crm@host/crm"},
+        "CRM_CLUSTERS": {"CRM_DATABASE_URL": "postgresql://crm@host/crm"},
         "CRM_PERSISTED_ONLY": {"CRM_PERSISTED_DOCUMENTS": "documents.json"},
     }
     secrets = {"whsec_…": "whsec_" + "QUJD" * 8, "…": "key"}
@@ -163,4 +164,26 @@ def test_replicas_are_servers_of_postgresql(command: Command) -> None:
     ):
         refused = command("config", "show", CRM_DATABASE_URL=url, CRM_DATABASE_REPLICAS=replicas)
         assert (refused.code, refused.err.startswith("CRM_DATABASE_REPLICAS: ")) == (78, True), refused
+        assert words in refused.err
+
+
+def test_clusters_are_named_servers_of_postgresql(command: Command) -> None:
+    """SQLite has none, since every organization lies in the one file; passwords are not shown."""
+    primary = "postgresql://crm@db1/crm"
+    shown = command(
+        "config",
+        "show",
+        CRM_DATABASE_URL=primary,
+        CRM_CLUSTERS="north=postgresql://u:a@x/crm?ssl=b, s=postgres://u@y/crm",
+    )
+    assert "north=postgresql+asyncpg://u:***@x/crm?ssl=b,s=postgresql+asyncpg://u@y/crm" in shown.out
+    for url, clusters, words in (
+        ("", "north=postgresql://x/crm", "is for PostgreSQL; on SQLite every organization lies in the one file"),
+        (primary, "postgresql://x/crm", "each must be name=address"),
+        (primary, "directory=postgresql://x/crm", "each must be name=address"),
+        (primary, "n=sqlite:///crm.db", "each address must start with postgresql+asyncpg://"),
+        (primary, "n=postgresql://x/crm,n=postgresql://y/crm", "names a server twice"),
+    ):
+        refused = command("config", "show", CRM_DATABASE_URL=url, CRM_CLUSTERS=clusters)
+        assert (refused.code, refused.err.startswith("CRM_CLUSTERS: ")) == (78, True), refused
         assert words in refused.err

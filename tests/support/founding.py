@@ -11,18 +11,36 @@ from storage import tables
 from storage.base import now
 from storage.database import Database
 from storage.new_rows import new_row
+from storage.queries.organizations import put_stub
 from storage.tables import EventCounter, Member, Membership, Person
 
 Joining = tuple[Role, str, str, str]
 """Somebody who belongs to it from its beginning: role, subject, name, e-mail address."""
 
 
-async def found(database: Database, organization: Organization, people: Sequence[Joining]) -> None:
-    """Insert the rows that the directory would; `tests/identity/test_founding.py` compares them."""
+async def found(
+    database: Database, organization: Organization, people: Sequence[Joining], cluster: str | None = None
+) -> None:
+    """Insert the rows that the directory would; `tests/identity/test_founding.py` compares them.
+
+    The organization lies on the server of this name, if one is named.
+    """
     org_id, moment = organization.id, now()
+    moved_at = None
+    if database.clusters is not None and cluster is not None:
+        moved_at = moment
+        await put_stub(database.clusters.others[cluster], org_id, cluster)
+        database.clusters.note([(org_id, cluster, moment)])
     async with database.directory(writing=True) as session:
         await session.insert(
-            new_row(tables.Organization, id=org_id, external_id=organization.external_id, name=organization.name),
+            new_row(
+                tables.Organization,
+                id=org_id,
+                external_id=organization.external_id,
+                name=organization.name,
+                cluster=cluster,
+                moved_at=moved_at,
+            ),
             *(new_row(Member, subject=subject, name=name, email=email) for _, subject, name, email in people),
             *(
                 new_row(

@@ -241,12 +241,16 @@ def bearer(token: str) -> Headers:
 async def new_world(
     database: Database, services: Services, recorder: Recorder | None = None, shelf: Shelf | None = None
 ) -> World:
-    """The world over an empty migrated database; these services stay the caller's."""
+    """The world over an empty migrated database; these services stay the caller's.
+
+    Where there are several servers, the second organization lies on another than the directory's.
+    """
     organizations = [Organization(new_id(), f"org_{name}", f"Organization {name}") for name in ("one", "two")]
-    for organization in organizations:
+    clusters = [None, None if database.clusters is None else next(iter(database.clusters.others))]
+    for organization, cluster in zip(organizations, clusters, strict=True):
         name = organization.external_id.removeprefix("org_")
         people = [(role, subject, *_called(subject)) for role in Role for subject in (f"{role.value}@{name}",)]
-        await found(database, organization, people)
+        await found(database, organization, people, cluster)
     return World(database, services, recorder or Recorder(), shelf or Shelf(), *organizations)
 
 
