@@ -96,7 +96,7 @@ class Checks(BaseSettings):
                 raise ValueError("each must start with postgresql+asyncpg://")
         return SecretStr(",".join(addresses))
 
-    @field_validator("clusters", check_fields=False)
+    @field_validator("clusters", "move_addresses", check_fields=False)
     @classmethod
     def _servers(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
         found = clusters_of(value.get_secret_value())
@@ -104,7 +104,7 @@ class Checks(BaseSettings):
         if found and primary is not None and not primary.get_secret_value().startswith("postgres"):
             raise ValueError("is for PostgreSQL; on SQLite every organization lies in the one file")
         for name, address in found.items():
-            if _CLUSTER.fullmatch(name) is None or name == "directory":
+            if _CLUSTER.fullmatch(name) is None or (name == "directory" and info.field_name == "clusters"):
                 raise ValueError("each must be name=address, the name of small letters, digits, - and _")
             check_address(address)
             if not address.startswith("postgresql"):

@@ -78,6 +78,14 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
         description="Further PostgreSQL servers that organizations may lie on, as name=address, by commas.",
         examples=["north=postgresql+asyncpg://gateway@north.example/gateway"],
     )
+    move_addresses: SecretStr = Field(
+        default=SecretStr(""),
+        description="For `organization move`: these servers and `directory` as a superuser of them reaches each, from "
+        "the others too; the addresses of the service unless set.",
+        examples=[
+            "directory=postgresql+asyncpg://postgres@db1/gateway,north=postgresql+asyncpg://postgres@db2/gateway"
+        ],
+    )
     analytics_database_url: SecretStr = Field(
         default=SecretStr(""),
         description="PostgreSQL: the login of ad-hoc SQL, see `analytics role`; none unless set. SQLite needs none.",
@@ -327,6 +335,13 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
     def cluster_addresses(self) -> dict[str, str]:
         """The addresses of the other servers that organizations may lie on, by their names."""
         return clusters_of(self.clusters.get_secret_value())
+
+    @property
+    def servers_to_move_between(self) -> dict[str, str]:
+        """The addresses that organizations are moved by, by the names of the servers."""
+        addresses = {"directory": self.database_url.get_secret_value(), **self.cluster_addresses}
+        own = clusters_of(self.move_addresses.get_secret_value())
+        return {name: own.get(name, address) for name, address in addresses.items()}
 
 
 def unfit_to_serve(settings: Settings) -> str | None:

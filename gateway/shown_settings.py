@@ -2,6 +2,7 @@
 
 from pydantic import AliasChoices, SecretStr
 
+from gateway.setting_checks import clusters_of
 from gateway.settings import Settings
 
 
@@ -35,8 +36,8 @@ def shown(settings: Settings) -> dict[str, str]:
 
 def _shown(settings: Settings, name: str, secret: str) -> list[str]:
     """The addresses that a setting has."""
-    if name == "clusters":
-        return [f"{cluster}={_masked(address)}" for cluster, address in settings.cluster_addresses.items()]
+    if name in ("clusters", "move_addresses"):
+        return [f"{server}={_masked(address)}" for server, address in clusters_of(secret).items()]
     return [_masked(address) for address in (settings.replica_addresses if name == "database_replicas" else [secret])]
 
 

@@ -49,6 +49,10 @@ WORDS = {
 }
 
 
+ALIASES = {"organization": "org"}
+"""Other names of commands, which no help lists."""
+
+
 class Words(TyperGroup):
     """The commands of the table."""
 
@@ -58,7 +62,7 @@ class Words(TyperGroup):
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]  # as above; so is the command
         """Load the command of this name; None where there is none."""
-        word = WORDS.get(cmd_name)
+        word = WORDS.get(ALIASES.get(cmd_name, cmd_name))
         if word is None:
             return None
         parent, found = typer.Typer(rich_markup_mode=None, add_completion=False), word.load()

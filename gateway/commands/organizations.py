@@ -149,19 +149,74 @@ def _suspend(org: str, *, suspended: bool) -> None:
         fail(f"{org} is {'suspended already' if suspended else 'not suspended'}.")
 
 
+@organizations.command("move")
+def move(
+    org: Org,
+    cluster: Annotated[
+        str, typer.Argument(help="A name of CRM_CLUSTERS; `directory` is the server of CRM_DATABASE_URL.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Move an organization to another server while it is used: rows, jobs and all; writes are refused for a moment.
+
+    Its files stay in the store. Where it was interrupted, the organization lies where `org list` says: give the command
+    again, with that server to delete what is left on others. See docs/scale.md.
+    """
+    from asyncio import run
+
+    from asyncpg import PostgresError
+    from sqlalchemy.engine import make_url
+
+    from storage.moves import move as move_to
+    from storage.postgres.organization_copy import Hindrance
+
+    configuration = settings()
+    org_id = with_database(lambda database: needed_key(database, org), configuration)
+    addresses = {name: make_url(url) for name, url in configuration.servers_to_move_between.items()}
+    try:
+        moved = run(move_to(addresses, org_id, cluster, say))
+    except (Hindrance, PostgresError, OSError) as error:
+        fail(f"{org} is not moved: {error}")
+    refused = max(moved.refused_seconds, default=0.0)
+    told = {
+        "id": org,
+        "cluster": cluster,
+        "rows": moved.rows,
+        "tables": moved.tables,
+        "compared": moved.compared,
+        "refused_seconds": round(refused, 3),
+        "deleted": moved.deleted,
+    }
+    show(told, f"{org}\t{cluster}\t{moved.rows}\t{refused:.3f}", as_json)
+    say(f"Writes were refused for {refused:.3f} s at the longest; {moved.deleted} rows are deleted where it lay.")
+
+
 @organizations.command("export")
 def export(
     org: Org,
-    folder: Annotated[Path, typer.Option("--to", help="The folder to make and to write to.")],
+    folder: Annotated[Path | None, typer.Option("--to", help="The folder to make and to write to.")] = None,
+    database_url: Annotated[
+        str | None,
+        typer.Option(
+            "--to-database",
+            help="Instead: a migrated database of PostgreSQL without organizations, as its superuser reaches it.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write everything that belongs to an organization: its rows as JSON Lines, table by table, and its files.
 
     No secret is in it: keys, tokens, sealed addresses and cursors are left out. Suspend the organization first where
-    all of it is to be of one moment.
+    all of it is to be of one moment. A database gets every row as it is, of one moment, and its files are left out.
     """
     from gateway.commands import organization_export
     from gateway.made import store_of
+
+    if (folder is None) == (database_url is None):
+        raise typer.BadParameter("give either --to or --to-database")
+    if folder is None:
+        _copy_out(org, database_url or "", as_json)
+        return
 
     configuration = settings()
 
@@ -179,6 +234,27 @@ def export(
     show(told, str(folder), as_json)
     if missing := told["missing_files"]:
         fail(f"The store does not have {missing}.")
+
+
+def _copy_out(org: str, database_url: str, as_json: bool) -> None:
+    from asyncio import run
+
+    from asyncpg import PostgresError
+    from sqlalchemy.engine import make_url
+
+    from gateway.setting_checks import with_driver
+    from storage.moves import copy_out
+    from storage.postgres.organization_copy import Hindrance
+
+    configuration = settings()
+    org_id = with_database(lambda database: needed_key(database, org), configuration)
+    addresses = {name: make_url(url) for name, url in configuration.servers_to_move_between.items()}
+    url = with_driver(database_url)
+    try:
+        copied = run(copy_out(addresses, org_id, make_url(url), say))
+    except (Hindrance, PostgresError, OSError) as error:
+        fail(f"{org} is not copied: {error}")
+    show({"id": org, "rows": copied.rows, "tables": copied.tables}, f"{org}\t{copied.rows}", as_json)
 
 
 @organizations.command("delete")

@@ -53,6 +53,7 @@ def test_every_example_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "CRM_ANALYTICS_DATABASE_URL": {"CRM_DATABASE_URL": "postgresql://crm@host/crm"},
         "CRM_DATABASE_REPLICAS": {"CRM_DATABASE_URL": "postgresql://crm@host/crm"},
         "CRM_CLUSTERS": {"CRM_DATABASE_URL": "postgresql://crm@host/crm"},
+        "CRM_MOVE_ADDRESSES": {"CRM_DATABASE_URL": "postgresql://crm@host/crm"},
         "CRM_PERSISTED_ONLY": {"CRM_PERSISTED_DOCUMENTS": "documents.json"},
     }
     secrets = {"whsec_…": "whsec_" + "QUJD" * 8, "…": "key"}
