@@ -89,9 +89,8 @@ class Place:
 
     async def names(self) -> set[str]:
         async with self.database.reading(self.org_id) as session:
-            return {
-                row.name for row in await session.rows(select(col(Deal.name)).where(col(Deal.org_id) == self.org_id))
-            }
+            rows = await session.rows(select(col(Deal.name)).where(col(Deal.org_id) == self.org_id))
+        return {row.name for row in rows}
 
 
 @pytest.fixture
@@ -162,10 +161,7 @@ async def whole(place: Place, acknowledged: set[str]) -> None:
     names = await place.names()
     assert acknowledged <= names
     async with place.database.reading(place.org_id) as session:
-        log = [
-            row.sequence
-            for row in await session.rows(select(col(Event.sequence)).where(col(Event.org_id) == place.org_id))
-        ]
+        rows = await session.rows(select(col(Event.sequence)).where(col(Event.org_id) == place.org_id))
         counter = await session.find(EventCounter)
     log = [row.sequence for row in rows]
     assert sorted(log) == list(range(1, len(log) + 1))
