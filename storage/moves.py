@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import asyncpg
-from sqlalchemy.engine import URL
+from sqlalchemy.engine import URL, make_url
 
 from storage.clusters import DIRECTORY
 from storage.postgres.organization_copy import (
@@ -66,8 +66,8 @@ class Moved:
 class Servers:
     """Connections of superusers to the servers by name, opened when they are needed."""
 
-    def __init__(self, addresses: Mapping[str, URL]) -> None:
-        self.addresses = addresses
+    def __init__(self, addresses: Mapping[str, str | URL]) -> None:
+        self.addresses = {name: make_url(address) for name, address in addresses.items()}
         self._stack = AsyncExitStack()
 
     def address(self, name: str) -> URL:
@@ -88,7 +88,7 @@ class Servers:
 
 
 async def move(
-    addresses: Mapping[str, URL], org_id: str, to: str, say: Say, *, drain_seconds: float = DRAIN_SECONDS
+    addresses: Mapping[str, str | URL], org_id: str, to: str, say: Say, *, drain_seconds: float = DRAIN_SECONDS
 ) -> Moved:
     """Move the organization to the server of this name, or end what a move there has left.
 
@@ -104,12 +104,14 @@ async def move(
                 await _Move(servers, org_id, home, to, say, moved).run(directory, drain_seconds)
             else:
                 moved.deleted = await _end_what_is_left(servers, org_id, home, say)
+    except (asyncpg.PostgresError, OSError) as error:
+        raise Hindrance(f"{type(error).__name__}: {error}") from error
     finally:
         await servers.close()
     return moved
 
 
-async def copy_out(addresses: Mapping[str, URL], org_id: str, url: URL, say: Say) -> Moved:
+async def copy_out(addresses: Mapping[str, str | URL], org_id: str, url: str | URL, say: Say) -> Moved:
     """Copy the organization with its members into a database that has no organization, all of one moment.
 
     Keys and tokens are not copied (decision 625), nor the queue: a worker finds what is unfinished. Raises Hindrance.
@@ -120,6 +122,8 @@ async def copy_out(addresses: Mapping[str, URL], org_id: str, url: URL, say: Say
         async with _alone(directory, org_id):
             home = await _home(directory, org_id)
             await _Move(servers, org_id, home, _OUT, say, moved).run_out(directory)
+    except (asyncpg.PostgresError, OSError) as error:
+        raise Hindrance(f"{type(error).__name__}: {error}") from error
     finally:
         await servers.close()
     return moved

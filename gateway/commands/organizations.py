@@ -164,18 +164,15 @@ def move(
     """
     from asyncio import run
 
-    from asyncpg import PostgresError
-    from sqlalchemy.engine import make_url
-
     from storage.moves import move as move_to
     from storage.postgres.organization_copy import Hindrance
 
     configuration = settings()
     org_id = with_database(lambda database: needed_key(database, org), configuration)
-    addresses = {name: make_url(url) for name, url in configuration.servers_to_move_between.items()}
+    addresses = configuration.servers_to_move_between
     try:
         moved = run(move_to(addresses, org_id, cluster, say))
-    except (Hindrance, PostgresError, OSError) as error:
+    except Hindrance as error:
         fail(f"{org} is not moved: {error}")
     refused = max(moved.refused_seconds, default=0.0)
     told = {
@@ -239,20 +236,17 @@ def export(
 def _copy_out(org: str, database_url: str, as_json: bool) -> None:
     from asyncio import run
 
-    from asyncpg import PostgresError
-    from sqlalchemy.engine import make_url
-
     from gateway.setting_checks import with_driver
     from storage.moves import copy_out
     from storage.postgres.organization_copy import Hindrance
 
     configuration = settings()
     org_id = with_database(lambda database: needed_key(database, org), configuration)
-    addresses = {name: make_url(url) for name, url in configuration.servers_to_move_between.items()}
+    addresses = configuration.servers_to_move_between
     url = with_driver(database_url)
     try:
-        copied = run(copy_out(addresses, org_id, make_url(url), say))
-    except (Hindrance, PostgresError, OSError) as error:
+        copied = run(copy_out(addresses, org_id, url, say))
+    except Hindrance as error:
         fail(f"{org} is not copied: {error}")
     show({"id": org, "rows": copied.rows, "tables": copied.tables}, f"{org}\t{copied.rows}", as_json)
 
