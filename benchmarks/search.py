@@ -20,7 +20,7 @@ from storage.database import Database
 from storage.queries import search
 from storage.search_index import words_of
 from storage.seeding import Plan, seed
-from storage.tables import SEARCHED
+from storage.tables.search import SEARCHED
 
 QUERIES = (
     "schmidt",

@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-import resolvers.later  # noqa: F401  # registers the work of jobs that it has
 from contract.errors import Unavailable
 from gateway.account_providers import accounts_of
 from gateway.made import database_of, embedded_issuer, mail_of, replicas_of, store_of
@@ -36,7 +35,6 @@ from identity.authenticate import Identity
 from identity.issuers import ExternalIssuer
 from identity.jwks import RemoteKeys
 from identity.keyfiles import pepper
-from jobs.worker import Worker
 from providers import wire
 from providers.accounts.ical import LocalFeed
 from providers.calls import Calls
@@ -55,7 +53,6 @@ from providers.outbound import Outbound
 from providers.ports import Ports
 from providers.sequencing import Sequencing
 from providers.smartlead import SmartleadSequencing
-from resolvers.chat_taking import keep_taking
 from resolvers.shared.chat_counts import ChatCounts
 from resolvers.shared.chat_options import ChatOptions
 from resolvers.shared.context import FileLimits, Services
@@ -68,6 +65,7 @@ from transport.readiness import Check
 
 if TYPE_CHECKING:
     from gateway.tracing.library import Tracer
+    from jobs.worker import Worker
 
 _log = logging.getLogger(__name__)
 
@@ -247,6 +245,8 @@ class Runtime:
     @asynccontextmanager
     async def taking(self) -> AsyncIterator[None]:
         """Take up meanwhile what other processes left of chats, until the service begins to end."""
+        from resolvers.chat_taking import keep_taking  # with all resolvers, which who only examines does not need
+
         taking = asyncio.create_task(keep_taking(lambda: self.services, self.stopping))
         try:
             yield
@@ -295,8 +295,11 @@ class Runtime:
         await asyncio.gather(*stops)
 
     @asynccontextmanager
-    async def working(self) -> AsyncIterator[Worker]:
+    async def working(self) -> AsyncIterator["Worker"]:
         """Run jobs of every organization meanwhile; at the end, let what runs finish, or give it back."""
+        import resolvers.later  # noqa: F401  # registers the work of jobs that it has
+        from jobs.worker import Worker  # with all work, which who only examines does not need
+
         settings = self.settings
         self.worker = Worker(
             self.database,

@@ -27,7 +27,7 @@ from storage.queries import search as statements
 from storage.queries.listable import Listable
 from storage.rows import RecordRow
 from storage.search_index import words_of
-from storage.tables import SEARCHED
+from storage.tables.search import SEARCHED
 
 _LISTABLES: Mapping[SearchType, tuple[str, Listable[RecordRow], Rule]] = {
     SearchType.ACCOUNT: ("Account", listables.ACCOUNTS, rule_of(get_account)),

@@ -5,7 +5,6 @@ from enum import StrEnum
 
 from sqlmodel import SQLModel
 
-import storage.tables  # noqa: F401  # registers all of them
 from storage.adapters.sqlmodel import mappers
 
 

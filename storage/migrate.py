@@ -77,6 +77,9 @@ async def turn(url: URL) -> AsyncIterator[None]:
 
 async def draft(url: str, message: str) -> None:
     """Write a new migration file with the differences between the tables and a fully migrated database."""
+    from storage.tables import load_all  # which an upgrade does not need
+
+    load_all()
     number = f"{int(revisions()[-1]) + 1:04}"
     await _command(url, lambda config: _alembic().revision(config, message, autogenerate=True, rev_id=number))
 

@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, TypeVar
 from pydantic_core import PydanticUndefined
 from sqlmodel import SQLModel
 
-from storage.adapters.sqlmodel import mappers
 from storage.base import derived
+from storage.tables import load
 
 P = ParamSpec("P")
 ModelT = TypeVar("ModelT", bound=SQLModel)
@@ -56,10 +56,9 @@ def table_of(record: AnyRow) -> str | None:
     return str(model.__tablename__) if issubclass(model, SQLModel) else None
 
 
-@cache
 def model_named(table: str) -> AnyRow:
     """The model of a table. Raises LookupError where there is no such table."""
-    return {str(mapper.local_table): mapper.class_ for mapper in mappers()}[table]
+    return load(table)
 
 
 @cache

@@ -9,7 +9,6 @@ from typing import Final
 
 from sqlmodel import SQLModel
 
-from storage import tables  # noqa: F401  # a table is known once its module is loaded
 from storage.adapters.sqlmodel import mappers
 from storage.base import Tenant
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy.orm import Mapper
 from sqlmodel import SQLModel
 
-import storage.tables  # registers the tables
+import storage.tables
 from storage.adapters.sqlmodel import mappers
 from storage.base import JsonDict, Opaque, Record
 from storage.columns import is_copy

@@ -5,9 +5,9 @@ instances. What is in them is for the type checker alone, which finds it in `row
 tables. A row has the columns that were selected, and where a listable adds some, its class stands beside it.
 """
 
-import storage.tables  # noqa: F401  # registers the tables
-from storage.adapters.sqlmodel import mappers
-from storage.base import Record
+from storage.tables import TABLES
+
+_NAMES = frozenset(f"{home.partition('.')[2]}Row" for home in TABLES.values())
 
 
 class Row:
@@ -18,6 +18,10 @@ class RecordRow(Row):
     """A row of a table whose rows have identifiers of their own."""
 
 
-for _model in [mapper.class_ for mapper in mappers()]:
-    _name = f"{_model.__name__}Row"
-    globals()[_name] = type(_name, (RecordRow if issubclass(_model, Record) else Row,), {})
+def __getattr__(name: str) -> type[RecordRow]:
+    """The class of a table's rows, which is known without the table's own."""
+    if name not in _NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = type(name, (RecordRow,), {})
+    globals()[name] = made
+    return made

@@ -22,9 +22,13 @@ from storage import migrate
 from storage.bounded_cache import BoundedCache
 from storage.database import Database
 from storage.statements import CompiledStatement
+from storage.tables import load_all
 from tests.support.postgresql import Server, in_memory
 
 _numbers = count()
+
+# Tests go through the metadata, which the service has whole.
+load_all()
 
 # Each commit to an SQLite file on a disk waits for that, 5 ms for one and more than the whole test for many.
 if (memory := in_memory()) is not None:

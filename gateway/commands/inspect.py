@@ -97,6 +97,7 @@ def doctor(
 
 
 async def _examine(configuration: "Settings", token: str | None) -> "list[Finding]":
+    from gateway.adapters import lean_http  # noqa: F401  # before anybody loads httpx
     from gateway.observability import doctor, doctor_token
     from gateway.observability.doctor_settings import Finding
     from gateway.observability.readiness import migrations

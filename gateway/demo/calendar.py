@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from contract.demo import ADMIN, SALES
 from contract.integrations import DEMO_POLL_SECONDS, IntegrationProvider
 from jobs.sync import sources
 from jobs.sync.sources import Secret
@@ -21,7 +22,6 @@ from storage.database import Database
 from storage.new_rows import new_row
 from storage.queries import sync
 from storage.queries.demo_guest import guest_of
-from storage.seeding.demo import ADMIN, SALES
 from storage.tables import Integration
 
 PATH: Final = "/demo/calendar.ics"

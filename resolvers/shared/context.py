@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Se
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 from contract.costs import CostReport
@@ -40,9 +40,11 @@ from storage.base import now
 from storage.change_feed import ChangeFeed
 from storage.clusters import servers_of
 from storage.database import Database
-from storage.queries.along import Came
 from storage.statements import AnyRow
 from storage.tenancy.sessions import TenantSession
+
+if TYPE_CHECKING:
+    from storage.queries.along import Came  # with what can be listed, which is most of the tables
 
 
 class Acting(Protocol):
@@ -287,7 +289,7 @@ class Context:
             found = self._loaders[key] = Loader(batch)
         return found
 
-    def bring(self, lists: Iterable[Came]) -> None:
+    def bring(self, lists: "Iterable[Came]") -> None:
         """Keep the lists that came along with a record, for the fields below it."""
         for came in lists:
             self._came[came.key, came.parent_id] = came.rows

@@ -11,7 +11,10 @@ __all__ = ["SQLModelConfig", "SQLModelMetaclass", "mappers", "set_on_class"]
 
 
 def mappers() -> Iterable[Mapper[SQLModel]]:
-    """SQLAlchemy's mapper of every table."""
+    """SQLAlchemy's mapper of every table, all of which are loaded for that."""
+    from storage.tables import load_all  # whose classes are made by what stands here
+
+    load_all()
     return SQLModel._sa_registry.mappers
 
 

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sqlglot import exp
-from sqlmodel import SQLModel
 
-import storage.tables  # noqa: F401  # registers all of them
 from contract.catalog_tables import SQL_TABLES, SqlTable
 from contract.guard_layers import GuardLayer
 from storage.analytics.refusals import refuse
 from storage.analytics.typed import OF_COLUMN, Typed
+from storage.tables import TABLES
 
 NAMES = GuardLayer.NAMES
 _OF_THE_DATABASE: Final = frozenset(
@@ -107,7 +106,7 @@ class Names:
         return lower
 
 
-OTHERS: Final = frozenset({*SQLModel.metadata.tables, "main", "temp", "public", "information_schema"})
+OTHERS: Final = frozenset({*TABLES, "main", "temp", "public", "information_schema"})
 """Names that no alias may have."""
 
 

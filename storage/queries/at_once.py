@@ -48,8 +48,6 @@ from storage.queries.records import references_to
 from storage.statements import ORG_PARAM
 from storage.table_statements import columns_of_table
 from storage.tables import (
-    ATTACHABLE,
-    TAGGED,
     DealContact,
     Event,
     EventCounter,
@@ -60,6 +58,8 @@ from storage.tables import (
     StageChange,
     TagLink,
 )
+from storage.tables.files import ATTACHABLE
+from storage.tables.tags import TAGGED
 from storage.tenancy.sessions import TenantSession
 
 R = TypeVar("R", bound=SQLModel)

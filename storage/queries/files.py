@@ -20,7 +20,8 @@ from storage.queries.listables import ACCOUNTS, ACTIVITIES, CONTACTS, DEALS, LEA
 from storage.queries.records import missing_references
 from storage.rows import Row
 from storage.statements import ORG_PARAM
-from storage.tables import ATTACHABLE, File, FileLink, FileUsage, Leftover
+from storage.tables import File, FileLink, FileUsage, Leftover
+from storage.tables.files import ATTACHABLE
 from storage.tenancy.sessions import TenantSession
 
 ON_RECORD: AnyColumn = col(FileLink.record_id)

@@ -16,7 +16,7 @@ from storage.columns import SORT, columns_of, is_copy
 from storage.expressions import AnyColumn, AnyEntity, AnySelect
 from storage.queries.row_size_limit import is_long
 from storage.statements import INSIDE
-from storage.tables import TAGGED
+from storage.tables.tags import TAGGED
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from storage.base import PlainText, now
 from storage.expressions import AnySelect, Values
 from storage.new_rows import new_row
 from storage.queries.filtering import in_list, is_storable_text
-from storage.queries.integrations import end_of_owner
 from storage.queries.list_conditions import has_item
 from storage.queries.records import insert_missing
 from storage.queries.webhooks import end_of_maker
@@ -101,6 +100,8 @@ async def remove_membership(session: TenantSession, subject: str, *, issued_at: 
         .values(revoked_at=moment)
     )
     await end_of_maker(session, subject, WebhookEnd.MAKER_REMOVED)
+    from storage.queries.integrations import end_of_owner  # with a dozen tables, which few of those here need
+
     await end_of_owner(session, subject)
     return True
 

@@ -9,7 +9,7 @@ from storage.base import FOLDS, Opaque
 from storage.database import Database
 from storage.postgres.tenant_connection import SETTING
 from storage.statements import AnyRow
-from storage.tables import Credential, Member, Membership, Organization
+from storage.tables import Credential, Member, Membership, Organization, load_all
 from storage.tenancy.guard import KEY
 from storage.tenancy.sessions import TenantSession
 
@@ -29,6 +29,7 @@ DERIVED = frozenset(
 
 def tables() -> list[Table]:
     """Every table whose rows belong to an organization, those that others refer to first."""
+    load_all()
     return [table for table in SQLModel.metadata.sorted_tables if KEY in table.c]
 
 

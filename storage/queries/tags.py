@@ -17,7 +17,8 @@ from storage.new_rows import model_named, new_row
 from storage.queries.filtering import in_list
 from storage.queries.list_conditions import TextList, any_of
 from storage.statements import ORG_PARAM
-from storage.tables import TAGGED, Tag, TagLink
+from storage.tables import Tag, TagLink
+from storage.tables.tags import TAGGED
 from storage.tenancy.sessions import TenantSession
 
 MODELS: Mapping[TaggedKind, type[Record]] = {TaggedKind(kind): model_named(table) for table, kind in TAGGED.items()}

@@ -5,17 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
+from contract.demo import ADMIN, MEMBER, PARTNERS, SALES, VIEWER
 from contract.scopes import Role
 from storage.database import Database
 from storage.migrate import turn
 from storage.seeding.bulk import present, write
 from storage.seeding.plan import Blueprint, Ids, Person, Sizes
-
-SALES = "11111111-1111-4111-8111-111111111111"
-PARTNERS = "22222222-2222-4222-8222-222222222222"
-ADMIN = "user_demo_admin"
-MEMBER = "user_demo_member"
-VIEWER = "user_demo_viewer"
 
 _TEAM = (
     Person(ADMIN, "Ada Admin", Role.ADMIN),

@@ -22,6 +22,7 @@ from contract.limits import STATEMENTS_CHARACTERS_MAX, STATEMENTS_MAX
 from storage.bounded_cache import BoundedCache
 from storage.logged import read_alone
 from storage.search_index import ENTRIES, FULL_TEXT_TABLE
+from storage.tables import TABLES, load
 
 KEY = "org_id"
 SHARED_TABLES = frozenset(
@@ -112,11 +113,12 @@ def read(statement: str, dialect: str) -> Pins:
 
 
 def _parsed(statement: str, dialect: str) -> Pins:
-    tenant, directory = _table_names()
     lower = statement.lower()
     if 'u&"' in lower:
         raise TenantBreach("a name in escaped characters")
-    if not set(re.findall(r"[a-z_]+", lower)) & (tenant | directory):
+    words = set(re.findall(r"[a-z_]+", lower))
+    tenant, directory = _table_names(words)
+    if not words & (tenant | directory):
         return Pins()
     try:
         trees = sqlglot.parse(numbered(statement, dialect), dialect=GRAMMARS[dialect])
@@ -150,8 +152,19 @@ GRAMMARS = {"sqlite": "sqlite", "postgresql": "postgres"}
 """The names that the reader of SQL has for the databases."""
 
 
+def _table_names(words: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The tables of organizations and those of the directory, among them all that are named by one of the words.
+
+    Whatever a process has loaded of the tables, each that a statement names is known before it is judged.
+    """
+    for name in TABLES.keys() & set(words):
+        load(name)
+    return _loaded_names(len(SQLModel.metadata.tables))
+
+
 @lru_cache(maxsize=1)
-def _table_names() -> tuple[frozenset[str], frozenset[str]]:
+def _loaded_names(_number: int) -> tuple[frozenset[str], frozenset[str]]:
+    """What is loaded now, known by how many tables that are."""
     from_models = {m.__tablename__: getattr(m, "tenant", False) for m in _tables(SQLModel)}
     tenant = frozenset(str(name) for name, is_tenant in from_models.items() if is_tenant) | FULL_TEXT.keys()
     return tenant, frozenset(map(str, from_models)) - tenant
@@ -159,7 +172,8 @@ def _table_names() -> tuple[frozenset[str], frozenset[str]]:
 
 def summary(statement: str, *, writes: bool) -> str:
     """Says what a statement does, and to which of the service's tables: `SELECT deals`; words that no caller chose."""
-    words, tables = _WORDS.findall(statement.lower()), frozenset[str]().union(*_table_names())
+    words = _WORDS.findall(statement.lower())
+    tables = frozenset[str]().union(*_table_names(words))
     verbs = ("insert", "update", "delete") if writes else ("select",)
     at = next((index for index, word in enumerate(words) if word in verbs), None)
     if at is None:

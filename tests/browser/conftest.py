@@ -20,8 +20,8 @@ from playwright.async_api import (
     expect,
 )
 
+from contract.demo import SALES
 from gateway.demo.links import DemoLinks, Invitation
-from storage.seeding.demo import SALES
 from tests.support.service import SCRIPT, Service, environment
 
 FLAGS = [

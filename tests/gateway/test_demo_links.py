@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from contract.demo import SALES
 from gateway.addresses import is_loopback, sockets_at
 from gateway.demo.links import LINK_SECONDS, DemoLinks, Invitation
-from storage.seeding.demo import SALES
 from tests.support.service import Service
 
 ADMIN = Invitation("user_demo_admin", SALES)

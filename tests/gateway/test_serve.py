@@ -18,9 +18,9 @@ import httpx
 import pytest
 import uvicorn
 
+from contract.demo import SALES
 from contract.limits import HEALTH_FACTORS
 from gateway.server.serving import Process
-from storage.seeding.demo import SALES
 from tests.support.postgresql import Server
 from tests.support.service import SCRIPT, Commands, Service, environment
 

@@ -11,7 +11,8 @@ import pytest
 from storage.base import new_id
 from storage.link_triggers import OF_KINDS
 from storage.queries import tags as tagging
-from storage.tables import TAGGED, Account, Activity, Campaign, Contact, Deal, Event, Lead, Tag, TagLink
+from storage.tables import Account, Activity, Campaign, Contact, Deal, Event, Lead, Tag, TagLink
+from storage.tables.tags import TAGGED
 from tests.isolation.requests import ERRORS, Case, Rest, by_id, change, put, q
 from tests.isolation.surfaces import Surfaces, plain
 from tests.support.record_types import RecordType

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from storage.base import new_id
-from storage.tables import SEARCHED, Account, Activity, Contact, Deal, File, Lead
+from storage.tables import Account, Activity, Contact, Deal, File, Lead
+from storage.tables.search import SEARCHED
 from tests.support.gateway import Gateway
 from tests.support.statements import BROKEN_RULES
 from tests.support.tenants import Tenant, new_tenant
