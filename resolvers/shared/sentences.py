@@ -18,7 +18,7 @@ OBJECT: Final = "must be an object"
 UNKNOWN: Final = "is not known here"
 ABSENT: Final = "does not exist in this organization"
 INACTIVE: Final = "is no active member of this organization"
-_OTHERWISE: Final = "is not acceptable"
+OTHERWISE: Final = "is not acceptable"
 
 Context = Mapping[str, object]
 """The numbers and names of a constraint."""
@@ -26,7 +26,7 @@ Context = Mapping[str, object]
 
 def sentence(kind: str, told: Context) -> str:
     """The sentence for a constraint of this kind, as pydantic calls them."""
-    said = _SENTENCES.get(kind, _OTHERWISE)
+    said = _SENTENCES.get(kind, OTHERWISE)
     return said if isinstance(said, str) else said(told)
 
 

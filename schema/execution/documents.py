@@ -22,7 +22,6 @@ from graphql import (
     VariableNode,
     Visitor,
     get_named_type,
-    specified_rules,
     validate,
     visit,
 )
@@ -34,6 +33,7 @@ from schema.adapters.strawberry import DEFINITION
 from schema.declare import SECRET
 from schema.execution import limits
 from schema.execution.compiled import Compiled
+from schema.execution.literal_errors import RULES
 from schema.execution.outline import Outline
 from schema.execution.parsing import TooManyTokens, parsed
 from schema.execution.tree import tree_of
@@ -174,7 +174,7 @@ class Documents:
         registered: Iterable[str] = (),
     ) -> None:
         self.schema = schema
-        self._rules = specified_rules if introspection else (*specified_rules, NoSchemaIntrospectionCustomRule)
+        self._rules = RULES if introspection else (*RULES, NoSchemaIntrospectionCustomRule)
         self.texts: BoundedCache[str, tuple[GraphQLError, ...]] = BoundedCache(
             entries=most // ENTRY_BYTES + 1, size=most
         )

@@ -6,6 +6,7 @@ it must be is said as `userErrors` say it (decision 986).
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Final
 
 from graphql import (
     GraphQLEnumType,
@@ -47,7 +48,7 @@ def errors_of(
     `suggesting` says whether a sentence may name what the schema has.
     """
     errors = []
-    walk = _Walk(suggesting)
+    walk = Walk(suggesting=suggesting)
     for definition in definitions:
         name = definition.variable.name.value
         for path, words in walk.of_variable(definition, kinds[name], given):
@@ -60,11 +61,22 @@ def errors_of(
     return errors
 
 
-class _Walk:
-    """Goes through a value by its type."""
+VARIABLE: Final = object()
+"""Stands in a literal for what a variable brings, which is looked at by itself."""
 
-    def __init__(self, suggesting: bool) -> None:
+
+class Name(str):
+    """A name that stands in a literal without quotes, as the values of an enum do."""
+
+    __slots__ = ()
+
+
+class Walk:
+    """Goes through a value by its type: that of a variable, or that of a literal, where enums are names."""
+
+    def __init__(self, *, suggesting: bool, literal: bool = False) -> None:
         self._suggesting = suggesting
+        self._text = Name if literal else str
 
     def of_variable(
         self, definition: VariableDefinitionNode, kind: GraphQLInputType, given: Mapping[str, Value]
@@ -76,6 +88,9 @@ class _Walk:
             yield (), REQUIRED
 
     def wrong(self, kind: GraphQLInputType, value: Value, at: Path) -> Iterator[tuple[Path, str]]:
+        """Yields what is wrong with a value and with what is in it, each at its path."""
+        if value is VARIABLE:
+            return
         if isinstance(kind, GraphQLNonNull):
             if value is None:
                 yield at, NOT_NULL
@@ -92,8 +107,11 @@ class _Walk:
         elif isinstance(kind, GraphQLInputObjectType):
             yield from self._object(kind, value, at)
         elif isinstance(kind, GraphQLEnumType):
-            if not isinstance(value, str) or value not in kind.values:
-                yield at, self._no_value(kind)
+            if not isinstance(value, self._text) or value not in kind.values:
+                is_quoted = self._text is Name and value in kind.values
+                yield at, self._no_value(kind) + (", without quotation marks" if is_quoted else "")
+        elif isinstance(value, Name) and kind.name in _BUILT_IN:
+            yield at, _BUILT_IN[kind.name]
         elif (words := _unread(kind, value)) is not None:
             yield at, words
 

@@ -122,5 +122,5 @@ def _is_taken(why: str, body: object) -> bool:
 
 def _is_refusal(error: dict[str, Any]) -> bool:
     code = error["extensions"]["code"]
-    wrong_literal = code == "GRAPHQL_VALIDATION_FAILED" and error["message"].startswith("Expected value of type")
+    wrong_literal = code == "GRAPHQL_VALIDATION_FAILED" and "field" in error["extensions"]
     return wrong_literal or code in _REFUSALS

@@ -205,6 +205,7 @@ async def test_documents_that_cannot_run(one: Tenant, graphql: GraphQL) -> None:
         body = await graphql(identified(one.headers()), query)
         assert "data" not in body
         [error] = body["errors"]
+        error["extensions"].pop("field", None)
         assert error["extensions"] == {"code": code, "request_id": "request-1"}, query
         assert error["locations"]
 
@@ -239,6 +240,40 @@ async def test_variables_that_do_not_fit(one: Tenant, variables: Any, words: lis
         place = error["message"].split(" ")[0].removeprefix("$").split(".")
         assert error["extensions"] == {"code": "BAD_USER_INPUT", "request_id": "request-1", "field": place}
     assert await one.rows(Deal.id) == []
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ('{ deals(first: "1") { nodes { id } } }', ["first must be a whole number of at most 32 bits"]),
+        ("{ deal { id } }", ["id is required"]),
+        ("{ deal(id: null) { id } }", ["id must not be null"]),
+        ("query($n: Int = x) { deals(first: $n) { nodes { id } } }", ["$n must be a whole number of at most 32 bits"]),
+        (
+            '{ deals(filter: {status: {eq: "OPEN"}}) { nodes { id } } }',
+            ["filter.status.eq must be OPEN, WON or LOST (DealStatus), without quotation marks"],
+        ),
+        (
+            'mutation($t: [String!]) { dealCreate(input: {closeDate: "soon", tags: $t, geoScope: ALL, nmae: "x"}) '
+            "{ deal { id } } }",
+            [
+                "input.name is required",
+                "input.closeDate must be a date of the form YYYY-MM-DD",
+                "input.geoScope must be LOCAL, REGIONAL or INTERNATIONAL (GeoScope)",
+                "input.nmae is no field of DealCreateInput; there is name",
+            ],
+        ),
+    ],
+)
+async def test_values_in_the_text_that_do_not_fit(one: Tenant, document: str, words: list[str]) -> None:
+    """Decision 986: each is named by its place, and said as that of a variable is."""
+    body = await one.body(document, identified(one.headers()))
+    assert "data" not in body
+    assert sorted(error["message"] for error in body["errors"]) == sorted(words)
+    for error in body["errors"]:
+        place = error["message"].split(" ")[0].removeprefix("$").split(".")
+        code = "GRAPHQL_VALIDATION_FAILED"
+        assert error["extensions"] == {"code": code, "request_id": "request-1", "field": place}
 
 
 async def test_a_lone_surrogate_is_no_json(one: Tenant, gateway: Gateway) -> None:
