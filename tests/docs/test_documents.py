@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from graphql import build_schema, parse, validate
+from graphql import parse, validate
 
 from tests.support.internals import ROOT
+from tests.support.schemas import printed
 
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 _OPERATION = re.compile(r"```graphql\n(.*?)```|\"query\": ?\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
@@ -45,7 +46,7 @@ def test_every_document_is_listed() -> None:
 
 
 def test_every_operation_that_a_document_shows_is_one_of_the_schema() -> None:
-    schema = build_schema((ROOT / "schema" / "schema.graphql").read_text())
+    schema = printed()
     wrong, seen = [], 0
     for document in _documents():
         for block, body in _OPERATION.findall(document.read_text()):

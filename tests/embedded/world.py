@@ -13,8 +13,8 @@ from uuid import NAMESPACE_URL, uuid5
 from contract.tool_answers import ToolTold
 from providers.chat_models import Answered, Call, Conversation, Result, Said, Text, Turn
 from providers.embedded.answerer import Embedded
-from schema.build import build
 from schema.tools import Catalogue, Offer
+from tests.support.schemas import built
 
 NOW = datetime(2026, 11, 24, 9, tzinfo=UTC)
 ZONE = "Europe/Berlin"
@@ -45,7 +45,7 @@ def filled(value: Any, ids: Any = id_of) -> Any:
 
 @lru_cache(maxsize=1)
 def offers() -> dict[str, Offer]:
-    return {offer.tool.name: offer for offer in Catalogue(build().graphql).offered()}
+    return {offer.tool.name: offer for offer in Catalogue(built().graphql).offered()}
 
 
 def offered(*without: str) -> list[ToolTold]:

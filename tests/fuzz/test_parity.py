@@ -18,12 +18,12 @@ from random import Random
 import pytest
 
 from rest_compat.openapi import openapi_document
-from schema.build import build
 from tests.fuzz.graphql_requests import GraphQLRequests
 from tests.fuzz.playing import MEMBER, Got, Player, Sent, playing
 from tests.fuzz.rest_requests import RestRequests
 from tests.fuzz.values import Values
 from tests.support.postgresql import Server
+from tests.support.schemas import built
 
 OPERATIONS = int(os.environ.get("CRM_PARITY", "300"))
 SEED = int(os.environ.get("CRM_PARITY_SEED", "1"))
@@ -37,7 +37,7 @@ class Script:
     def __init__(self, seed: int) -> None:
         # Who asks is never named: having deactivated themselves they would be refused everything.
         self.values = Values(Random(seed), spared=frozenset((MEMBER,)))
-        self.graphql = GraphQLRequests(build().graphql, self.values)
+        self.graphql = GraphQLRequests(built().graphql, self.values)
         self.rest = RestRequests(openapi_document(), self.values, without=WITHOUT)
 
     def requests(self, count: int) -> Iterator[Sent]:

@@ -12,9 +12,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 import transport.compression
 from gateway.middleware.compression import Compression
-from schema.build import build
 from schema.execution.documents import shows_secret
 from tests.support.gateway import Gateway
+from tests.support.schemas import built
 from transport.compression import gzipped, takes_gzip
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -130,7 +130,7 @@ async def test_both_surfaces_and_the_documents(gateway: Gateway) -> None:
 
 async def test_every_field_that_shows_a_secret_is_known() -> None:
     """A field whose name says that it is the text of a key, a token or a webhook's secret is declared as one."""
-    schema = build().graphql
+    schema = built().graphql
     mutations = schema.mutation_type
     assert mutations is not None
     shown = {

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 
-from graphql import build_schema
-
 from contract.scopes import ScopeGroup
 from gateway.llms import llms_text
 from rest_compat.routes import OPERATIONS
-from schema.build import build
 from tests.support.gateway import Gateway
+from tests.support.schemas import built, printed
 
-BUILT = build()
+BUILT = built()
 TEXT = llms_text(BUILT.graphql)
 
 
@@ -31,7 +29,7 @@ def test_it_has_the_form() -> None:
 
 
 def test_it_lists_every_operation_of_the_schema() -> None:
-    schema = build_schema(BUILT.sdl)
+    schema = printed()
     roots = {"queries": schema.query_type, "mutations": schema.mutation_type, "subscriptions": schema.subscription_type}
     for kind, root in roots.items():
         title = f"GraphQL {kind}"

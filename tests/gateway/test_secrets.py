@@ -28,7 +28,6 @@ from identity import secrets
 from identity.key_names import PEPPER_FILE, SIGNING_KEY_FILE
 from identity.keyfiles import signing_key
 from jobs.webhooks import KIND
-from schema.build import build
 from storage.base import now
 from storage.queries import jobs
 from tests.gateway.test_forged_tokens import _at_the_socket
@@ -40,6 +39,7 @@ from tests.support.live import going
 from tests.support.loopback import Asked, Reply, serving
 from tests.support.planted import Planted
 from tests.support.postgresql import Server
+from tests.support.schemas import built
 from tests.support.service import Outcome
 from tests.support.streams import begun, events
 from tests.support.world import Headers, bearer
@@ -163,7 +163,7 @@ def with_password(database_url: str, password: str) -> str:
 async def test_no_secret_is_found(
     database_url: str, dialect: str, tmp_path: Path, log: StringIO, request: pytest.FixtureRequest
 ) -> None:
-    build()
+    built()
     planted, folder = Planted(), tmp_path / "data"
     async with serving(repeating) as provider:
         host = provider.url.removeprefix("http://")

@@ -33,7 +33,6 @@ from sqlmodel import col
 from contract.errors import Unavailable
 from contract.vocabulary import CredentialKind
 from resolvers.shared.access import OPERATIONS
-from schema.build import build
 from storage.tables import QueuedJob, WebhookWatch
 from tests.isolation.canaries import Side, Watch, new_side, tables_of_organizations, texts
 from tests.isolation.cases import CASES, Graph, Rest, names
@@ -42,6 +41,7 @@ from tests.isolation.requests import FIRST, OF_CONSENT
 from tests.isolation.watching import Rows, Stream, rows_of
 from tests.support.gateway import Gateway, open_gateway
 from tests.support.loopback import Asked, Loopback, Reply, serving
+from tests.support.schemas import built
 from tests.support.world import Headers
 
 STEPS = int(os.environ.get("CRM_CANARY_STEPS", "180"))
@@ -334,7 +334,7 @@ def test_no_canary_crosses(
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    build()
+    built()
     for limit in LIMITS:
         monkeypatch.setattr(limit, 10_000)
     context = _house(database_url, tmp_path / "data", request)

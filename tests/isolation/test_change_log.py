@@ -9,12 +9,12 @@ from graphql import FieldNode, OperationDefinitionNode, parse
 from sqlalchemy import select
 from sqlmodel import col
 
-from schema.build import build
 from storage.event_types import EVENT_TYPES
 from storage.tables import Event
 from tests.isolation.cases import CASES, Graph, fill, put, q
 from tests.isolation.records import fill_organization, missing, send
 from tests.support.gateway import Gateway
+from tests.support.schemas import built
 from tests.support.tenants import Tenant, new_tenant
 
 WITHOUT = {
@@ -132,7 +132,7 @@ def _requests() -> dict[str, Graph]:
 
 
 def _mutations() -> list[str]:
-    root = build()._schema.mutation_type
+    root = built()._schema.mutation_type
     assert root is not None
     return list(root.fields)
 

@@ -18,13 +18,13 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from schema.build import build
 from tests.isolation.canaries import new_side
 from tests.isolation.cases import CASES, Graph, fill, names
 from tests.isolation.records import missing, plain
 from tests.support.gateway import Gateway
+from tests.support.schemas import built
 
-SCHEMA = build().graphql
+SCHEMA = built().graphql
 OPERATORS = ["eq", "neq", "in", "nin"]
 Place = tuple[str, str]
 

@@ -11,16 +11,16 @@ import pytest
 from contract.scopes import Role
 from identity.principal import Organization
 from resolvers.shared.access import OPERATIONS
-from schema.build import build
 from storage.base import new_id
 from storage.queries import organizations as directory
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.records import fill_organization, send, settle
 from tests.isolation.requests import FIRST, OF_CONSENT
 from tests.support.gateway import Gateway
+from tests.support.schemas import built
 from tests.support.world import Headers
 
-build()  # the fields and paths register what they serve
+built()  # the fields and paths register what they serve
 WRITES = [name for name, rule in OPERATIONS.items() if rule.writes]
 REPLAYED = "idempotency-replayed"
 BRINGING_BYTES = "files.create_file"

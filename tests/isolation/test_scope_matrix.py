@@ -20,12 +20,12 @@ from contract.errors import Forbidden, NotInPerson, Problems
 from contract.vocabulary import CredentialKind
 from resolvers.shared.access import OPERATIONS, rule_of
 from resolvers.shared.context import Context
-from schema.build import build
 from schema.declare import rules_of
 from tests.isolation.cases import CASES, Case, Graph, Rest
 from tests.isolation.records import fill_organization, missing, send
 from tests.support.gateway import Gateway
 from tests.support.rules import GROUPS, SCOPES, passes
+from tests.support.schemas import built
 from tests.support.world import Headers, World
 
 CALLERS: dict[str, set[str]] = {**{scope: {scope} for scope in SCOPES}, "none": set(), "all": set(SCOPES)}
@@ -43,7 +43,7 @@ def groups(case: Case, request: Rest | Graph) -> list[str | None]:
 
 
 def test_every_operation_has_its_row_and_every_row_its_operation() -> None:
-    build()  # the fields and paths register what they serve
+    built()  # the fields and paths register what they serve
     assert sorted(CASES) == sorted(OPERATIONS)
     declared = {
         name: (rule.group and rule.group.name, rule.organization, rule.in_person) for name, rule in OPERATIONS.items()
@@ -82,7 +82,7 @@ def test_every_path_is_in_the_row_of_its_operation() -> None:
 
 
 def test_every_field_of_query_and_mutation_is_called_by_a_row() -> None:
-    schema = build().graphql
+    schema = built().graphql
     called = set()
     for case in CASES.values():
         for request in case.requests:

@@ -11,10 +11,10 @@ from jsonschema import Draft202012Validator
 
 from contract.scopes import ScopeGroup
 from contract.tools import TOOL_ROWS_MAX, Effect
-from schema.build import build
 from schema.declare import rules_of
 from schema.tools import Catalogue
 from tests.mcp.calling import result
+from tests.support.schemas import built
 from tests.support.tenants import Tenant
 
 ORDER = (
@@ -30,7 +30,7 @@ PRINTED = Path(__file__).parents[2] / "schema" / "tools.json"
 
 @pytest.fixture(scope="module")
 def catalogue() -> Catalogue:
-    return Catalogue(build().graphql)
+    return Catalogue(built().graphql)
 
 
 def test_definitions_are_few_short_and_in_the_order_of_the_contract(catalogue: Catalogue) -> None:
@@ -48,7 +48,7 @@ def test_definitions_are_few_short_and_in_the_order_of_the_contract(catalogue: C
 
 def test_no_tool_reaches_what_costs_money_leaves_the_organization_or_is_gone_after(catalogue: Catalogue) -> None:
     """Credentials, webhooks, members, purchases, launches and deletion: no document has such a field."""
-    rules = rules_of(build().graphql)
+    rules = rules_of(built().graphql)
     for offer in catalogue.offered():
         for document in offer.documents.values():
             for name in document.operations:
@@ -104,7 +104,7 @@ def test_schemas_take_what_the_inputs_have_and_nothing_else(catalogue: Catalogue
 def test_offers_are_right_after_their_cache_has_forgotten_them(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = Catalogue(build().graphql)
+    small = Catalogue(built().graphql)
     monkeypatch.setattr(small._offers, "entries", 2)
     rules = sorted(catalogue.rules, key=lambda rule: rule.line)
     for _ in range(2):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from graphql import GraphQLInterfaceType, GraphQLObjectType, build_schema
+from graphql import GraphQLInterfaceType, GraphQLObjectType
 
 from rest_compat.openapi import openapi_document
 from rest_compat.operations import RestOperation
 from rest_compat.routes import OPERATIONS
-from schema.build import build
+from tests.support.schemas import printed
 
-SCHEMA = build_schema(build().sdl)
+SCHEMA = printed()
 PUBLIC = {"/pat/exchange", "/media/{key}", "/files/signed/{token}", "/health", "/ready"}
 
 

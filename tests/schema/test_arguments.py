@@ -26,12 +26,12 @@ from graphql.execution import get_argument_values, get_variable_values
 from strawberry.types.arguments import convert_arguments
 
 from schema.adapters.strawberry import DEFINITION, declared_of
-from schema.build import build
 from schema.execution.arguments import Unfit, arguments_of
 from schema.execution.variables import Variables
 from tests.support.documents import Document, document_of
+from tests.support.schemas import built
 
-SCHEMA = build().graphql
+SCHEMA = built().graphql
 DOCUMENTS = int(os.environ.get("CRM_ARGUMENTS", "40"))
 SEED = os.environ.get("CRM_DIFFERENTIAL_SEED", "1")
 SCALARS: Mapping[str, list[Any]] = {

@@ -25,7 +25,6 @@ from graphql.execution import Executor as LibraryExecutor
 from identity.principal import Organization
 from resolvers.health import refresh_many
 from resolvers.shared.context import Context
-from schema.build import build
 from schema.errors import formatted
 from schema.execution import Document, Executor, Request
 from schema.execution.planner import steps_of
@@ -40,6 +39,7 @@ from tests.support.corruption import Corruption
 from tests.support.costs import uncosted
 from tests.support.documents import document
 from tests.support.gateway import Gateway
+from tests.support.schemas import built
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -175,7 +175,7 @@ async def bench(gateway: Gateway) -> AsyncIterator[Bench]:
         name: lambda principal=principal: Context(world.services, principal, "request")
         for name, principal in principals.items()
     }
-    bench = Bench(gateway, Executor(build().graphql), contexts)
+    bench = Bench(gateway, Executor(built().graphql), contexts)
     accounts = [a["id"] for a in (await bench.ask("{ accounts { nodes { id } } }"))["accounts"]["nodes"]]
     for moment in (EPOCH.replace(month=9), EPOCH.replace(month=10)):
         await refresh_many(database, organization_id, accounts[:4], moment)

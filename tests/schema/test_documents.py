@@ -13,15 +13,15 @@ from contract.limits import DOCUMENT_CACHE_BYTES, VARIANTS_MAX
 from gateway.observability.metrics import DOCUMENT_CACHE, Sampled
 from gateway.settings import Settings
 from gateway.shown_settings import variable_of
-from schema.build import build
 from schema.execution import documents as module
 from schema.execution import parsing
 from schema.execution.documents import ENTRY_BYTES, PARSED_PART, Document, Documents, Refused
+from tests.support.schemas import built
 
 
 @pytest.fixture(scope="module")
 def schema() -> GraphQLSchema:
-    return build().graphql
+    return built().graphql
 
 
 @pytest.fixture

@@ -5,11 +5,10 @@ The mutations are those of the schema: a new one fails here until it is told, or
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from graphql import FieldNode, OperationDefinitionNode, build_schema, parse
+from graphql import FieldNode, OperationDefinitionNode, parse
 from sqlalchemy import select
 
 from contract.timeline import SUBJECTS
@@ -21,11 +20,12 @@ from storage.queries import timeline as feeds
 from storage.tables import Activity
 from tests.isolation.cases import CASES, Graph
 from tests.isolation.records import fill_organization, send
+from tests.support.schemas import printed
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-SCHEMA = build_schema((Path(__file__).parents[2] / "schema" / "schema.graphql").read_text())
+SCHEMA = printed()
 _ADMINISTRATION = "it concerns no record with a feed"
 _GOES = "the item goes with the record"
 _TAGS = "tags have no feed, and are told by their events (decision 234)"

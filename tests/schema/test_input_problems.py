@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -10,7 +9,6 @@ from graphql import (
     GraphQLEnumType,
     GraphQLInputObjectType,
     GraphQLList,
-    build_schema,
     get_named_type,
     get_nullable_type,
     is_required_argument,
@@ -18,11 +16,12 @@ from graphql import (
 )
 
 from storage.tables import Deal
+from tests.support.schemas import printed
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-SCHEMA: Final = build_schema((Path(__file__).parents[2] / "schema/schema.graphql").read_text())
+SCHEMA: Final = printed()
 
 ERRORS_OF: Final = {"dealsUpsert": "results { errors { field message } }"}
 """Where a mutation tells of its errors otherwise."""

@@ -10,9 +10,9 @@ from graphql import execute_sync, get_introspection_query, parse
 
 from resolvers.shared.context import Context
 from resolvers.shared.deadline import Deadlines
-from schema.build import build
 from schema.execution import Executor, Request
 from tests.support.counting import counted
+from tests.support.schemas import built
 
 WHOLE = get_introspection_query(
     specified_by_url=True, directive_is_repeatable=True, schema_description=True, input_value_deprecation=True
@@ -64,7 +64,7 @@ def anonymous() -> Context:
 
 @pytest.fixture(scope="module")
 def executor() -> Executor:
-    return Executor(build().graphql)
+    return Executor(built().graphql)
 
 
 @pytest.mark.parametrize(("query", "values"), QUERIES.values(), ids=QUERIES)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from graphql import GraphQLObjectType
 
-from schema.build import build
 from schema.connections import is_inside_page, is_page
+from tests.support.schemas import built
 
 
 def test_pages_and_their_edges_are_marked() -> None:
-    kinds = [kind for kind in build().graphql.type_map.values() if isinstance(kind, GraphQLObjectType)]
+    kinds = [kind for kind in built().graphql.type_map.values() if isinstance(kind, GraphQLObjectType)]
     pages = {kind.name for kind in kinds if is_page(kind)}
     assert len(pages) > 10
     assert pages == {kind.name for kind in kinds if kind.name.endswith("Connection")}

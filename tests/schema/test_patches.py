@@ -11,9 +11,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from graphql import GraphQLInputObjectType, build_schema, get_named_type, is_list_type, is_non_null_type
+from graphql import GraphQLInputObjectType, get_named_type, is_list_type, is_non_null_type
 
-from schema.build import build
 from storage.base import copies_of
 from storage.tables import (
     Account,
@@ -26,6 +25,7 @@ from storage.tables import (
     Lead,
     PipelineStage,
 )
+from tests.support.schemas import printed
 from tests.support.tenants import Tenant
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,7 +54,7 @@ STEP = {"delay_days": 3, "subject": "Hello", "body": "Text"}
 
 def test_no_update_has_a_default() -> None:
     """But the creations, where a default is what a new record has."""
-    mutations = build_schema(build().sdl).mutation_type
+    mutations = printed().mutation_type
     assert mutations is not None
     found = {
         f"{name}({place})"

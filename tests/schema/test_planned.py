@@ -18,16 +18,16 @@ from graphql import (
 )
 
 from gateway.observability.metrics import REGISTRY
-from schema.build import build
 from schema.execution import Executor
 from schema.execution.documents import Document
 from schema.execution.rows import Unexpected
 from schema.execution.steps import Steps, WholeValue
 from storage.tables import Deal
 from tests.support.documents import literal
+from tests.support.schemas import built
 from tests.support.tenants import Tenant
 
-SCHEMA = build().graphql
+SCHEMA = built().graphql
 DEPTH = 3
 SAMPLES = {"ID": "00000000-0000-7000-8000-000000000000", "String": "x", "Int": 1, "Float": 1.5, "Boolean": True}
 SAMPLES |= {"Decimal": "1.50", "Date": "2026-02-28", "DateTime": "2026-05-01T09:30:00Z", "JSON": {"a": 1}}

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from contract.vocabulary import SearchType
 from resolvers.shared.deadline import Deadlines
 from resolvers.shared.settling import Settling
-from schema.build import build
 from schema.execution import Executor, Request
 from schema.execution.outline import Outline
 from schema.execution.rows import RowFunction, Unexpected, row_function
 from schema.execution.tree import ObjectSelection, tree_of
 from schema.scalars import DATE, DATE_TIME, DECIMAL
 from tests.support.costs import uncosted
+from tests.support.schemas import built
 
-SCHEMA = build().graphql
+SCHEMA = built().graphql
 
 
 def selection(kind: str, text: str) -> ObjectSelection:

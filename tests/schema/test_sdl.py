@@ -27,6 +27,7 @@ from gateway.commands.schema import COMMITTED
 from resolvers.shared.access import FINDABLE, OPERATIONS
 from schema.build import build
 from schema.declare import rules_of
+from tests.support import schemas
 
 PROMISED = Path(__file__).with_name("promised.graphql").read_text(encoding="utf-8")
 UNGUARDED = {"viewer", "node", "nodes", "feedbackSubmit", "costEstimate"}
@@ -34,12 +35,12 @@ UNGUARDED = {"viewer", "node", "nodes", "feedbackSubmit", "costEstimate"}
 
 @pytest.fixture(scope="module")
 def printed() -> str:
-    return build().sdl
+    return schemas.sdl()
 
 
 @pytest.fixture(scope="module")
-def served(printed: str) -> GraphQLSchema:
-    return build_schema(printed)
+def served() -> GraphQLSchema:
+    return schemas.printed()
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +108,7 @@ def test_everything_has_a_description(served: GraphQLSchema) -> None:
 
 @pytest.mark.parametrize("root", ["Query", "Mutation", "Subscription"])
 def test_every_operation_has_a_rule_and_shows_it(served: GraphQLSchema, root: str) -> None:
-    rules = rules_of(build().graphql)
+    rules = rules_of(schemas.built().graphql)
     for name, field in fields(served.type_map[root]).items():
         rule = rules[f"{root}.{name}"]
         assert rule in OPERATIONS.values()
@@ -146,7 +147,7 @@ def test_what_is_there_says_what_it_is(served: GraphQLSchema) -> None:
     for name in own:
         assert about[name]["specifiedByURL"].startswith("https://")
         assert "such as" in about[name]["description"]
-    assert build_schema(build().sdl).description == introspected["description"]
+    assert schemas.printed().description == introspected["description"]
 
 
 def _guarded(field: Any) -> tuple[str, bool] | None:

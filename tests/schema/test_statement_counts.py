@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from graphql import build_schema
 from sqlmodel import col
 
 from contract.bulk_vocabulary import ExportKind
@@ -51,13 +49,14 @@ from tests.support.forests import forest
 from tests.support.gateway import Gateway
 from tests.support.list_fields import Queries, list_fields, list_inputs
 from tests.support.record_types import record_types
+from tests.support.schemas import printed
 from tests.support.statements import statements
 from tests.support.tenants import Tenant, new_tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SIZES = (2, 20)
-SCHEMA = build_schema((Path(__file__).parents[2] / "schema" / "schema.graphql").read_text())
+SCHEMA = printed()
 QUERIES = Queries(
     SCHEMA,
     {

@@ -30,7 +30,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.deadline import Deadlines
 from resolvers.shared.lanes import Lanes
 from resolvers.shared.settling import Settling
-from schema.build import Schema, build
+from schema.build import Schema
 from schema.connections import Node
 from schema.costs import declare_costs
 from schema.declare import Info, computed_field, guarded_field, link_field
@@ -39,6 +39,7 @@ from schema.execution.known import Unsupported, unknown_of
 from schema.execution.selections import selected, selected_by_type
 from schema.execution.sources import Reason
 from schema.execution.steps import Steps
+from tests.support.schemas import built
 
 
 class Denied(BasePermission):
@@ -320,7 +321,7 @@ async def test_a_subscription_that_is_denied_does_not_begin(schema: Schema) -> N
 
 def test_all_of_the_service_s_own_schema_is_known() -> None:
     """A permission class or an extension on a field shows up here by its name: it is slower, and is meant to be."""
-    kinds = [kind for kind in build().graphql.type_map.values() if isinstance(kind, GraphQLObjectType)]
+    kinds = [kind for kind in built().graphql.type_map.values() if isinstance(kind, GraphQLObjectType)]
     fields = {f"{kind.name}.{name}": f for kind in kinds if kind.name[:2] != "__" for name, f in kind.fields.items()}
     assert len(fields) > 500
     assert {name: reason for name, field in fields.items() if (reason := unknown_of(field))} == {}

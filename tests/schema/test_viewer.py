@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pytest
-from graphql import GraphQLSchema, build_schema, get_named_type, is_leaf_type, is_required_argument
+from graphql import get_named_type, is_leaf_type, is_required_argument
 
 from contract.limits import DOCUMENT_ALIASES_MAX
 from contract.scopes import ScopeGroup
-from gateway.commands.schema import COMMITTED
 from storage.base import new_id, now
 from storage.tables import (
     Account,
@@ -41,6 +39,7 @@ from storage.tables import (
 )
 from tests.support.gateway import Gateway
 from tests.support.record_types import fields_of, record_types
+from tests.support.schemas import printed
 from tests.support.tenants import Tenant
 from tests.support.world import bearer
 
@@ -151,11 +150,6 @@ ASK = {
 ANYBODY = {"viewer", "node", "nodes", "feedbackSubmit", "costEstimate"}
 
 
-@cache
-def committed() -> GraphQLSchema:
-    return build_schema(COMMITTED.read_text(encoding="utf-8"), assume_valid=True)
-
-
 async def _can(tenant: Tenant, headers: dict[str, str], names: list[str]) -> dict[str, bool]:
     """What `viewer.can` says of each of these operations."""
     found: dict[str, bool] = {}
@@ -169,7 +163,7 @@ async def _can(tenant: Tenant, headers: dict[str, str], names: list[str]) -> dic
 
 async def allowed(tenant: Tenant, headers: dict[str, str]) -> set[str]:
     """The queries and mutations that `viewer.can` says yes to, of all that the schema has, by their bare names."""
-    roots = (committed().query_type, committed().mutation_type)
+    roots = (printed().query_type, printed().mutation_type)
     said = await _can(tenant, headers, [f"{root}.{name}" for root in roots if root for name in root.fields])
     return {name.partition(".")[2] for name, yes in said.items() if yes}
 
@@ -374,7 +368,7 @@ async def test_a_node_of_every_kind(one: Tenant, two: Tenant) -> None:
         "HealthFactor": {"key": "FOLLOW_THROUGH", "weight": 0.5},
         "Job": {"kind": "some_work", "status": "QUEUED"},
     }
-    kinds = {kind.name for kind in committed().get_possible_types(committed().type_map["Node"])}
+    kinds = {kind.name for kind in printed().get_possible_types(printed().type_map["Node"])}
     assert set(found) == kinds
     for kind, identifier in found.items():
         headers = one.headers("admin" if kind == "Webhook" else "member")
@@ -403,7 +397,7 @@ async def test_each_field_of_a_node_brings_what_it_needs(one: Tenant) -> None:
 def _fields(kind: str) -> dict[str, str]:
     """The fields of a type that take no arguments, each as it is asked for."""
     found = {}
-    for name, field in committed().type_map[kind].fields.items():
+    for name, field in printed().type_map[kind].fields.items():
         below = get_named_type(field.type)
         if not any(is_required_argument(argument) for argument in field.args.values()):
             inner = "" if is_leaf_type(below) else "{ id }" if "id" in below.fields else "{ __typename }"
@@ -490,7 +484,7 @@ async def test_permissions_say_what_can_says_and_more(one: Tenant, role: str) ->
     """Decision 213: for every root field there is, bare and behind its type."""
     headers = one.headers(role)
     held = set(await _scopes(one, role))
-    schema = committed()
+    schema = printed()
     for kind in (schema.query_type, schema.mutation_type, schema.subscription_type):
         assert kind is not None
         for names in (list(kind.fields), [f"{kind.name}.{name}" for name in kind.fields]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -21,8 +20,9 @@ from gateway.llms import llms_text
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from providers.chat_models import ChatModel
-from schema.build import Schema, build
+from schema.build import Schema
 from schema.tools import Catalogue
+from tests.support.schemas import built
 from tests.support.sql_login import make_login
 from tests.support.world import Headers, World, open_world
 
@@ -82,16 +82,8 @@ class Gateway:
         return httpx.Response(sent[0]["status"], headers=heads, content=lines[0] if lines else body)
 
 
-@cache
-def _schema() -> Schema:
-    """Applications change nothing of it, and one is enough for a process; the collector leaves it alone."""
-    schema = build()
-    gc.freeze()
-    return schema
-
-
 _MADE_ONCE = {
-    "gateway.app.build": _schema,
+    "gateway.app.build": built,
     "gateway.app.Schema.sdl": property(cache(Schema.sdl.fget)),
     "gateway.app.Catalogue": cache(Catalogue),
     "gateway.app.llms_text": cache(llms_text),
