@@ -354,11 +354,16 @@ NAMES = re.compile(
 )
 
 
-async def test_no_operation_puts_a_customers_data_into_a_span(traced: Gateway, traces: Traces) -> None:
-    """Every operation of both surfaces, on an organization whose every text is a canary, and the jobs that follow."""
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), 7])
+async def test_no_operation_puts_a_customers_data_into_a_span(traced: Gateway, traces: Traces, step: int) -> None:
+    """Operations of both surfaces, on an organization whose every text is a canary, and the jobs that follow.
+
+    What a span may have follows from the door and the layer, which a seventh of the operations pass as all do.
+    """
     side = await new_side(traced.world)
     callers = list(side.callers.values())
-    for number, request in enumerate(request for case in CASES.values() for request in case.requests):
+    requests = [request for case in CASES.values() for request in case.requests][::step]
+    for number, request in enumerate(requests):
         if request.writes and number % 8 == 0:
             await side.fill()
         own = {f"own {key}": value for key, value in side.ids.items()}
@@ -369,7 +374,7 @@ async def test_no_operation_puts_a_customers_data_into_a_span(traced: Gateway, t
     async with traced.runtime.working():
         await asyncio.sleep(2)
     spans = traces.taken()
-    assert len(spans) > 3 * len(CASES)
+    assert len(spans) > len(requests)
     for span in spans:
         assert NAMES.fullmatch(span.name), span.name
         for name, value in span.attributes.items():
