@@ -9,20 +9,17 @@ What is not understood counts as not pinned: a statement may have to be written 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import count, pairwise
 from typing import Any
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlmodel import SQLModel
 
 from contract.limits import STATEMENTS_CHARACTERS_MAX, STATEMENTS_MAX
 from storage.bounded_cache import BoundedCache
 from storage.logged import read_alone
-from storage.search_index import ENTRIES, FULL_TEXT_TABLE
-from storage.tables import TABLES, load
+from storage.tenancy.table_names import FULL_TEXT, table_names
 
 KEY = "org_id"
 SHARED_TABLES = frozenset(
@@ -33,8 +30,6 @@ SHARED_TABLES = frozenset(
 """Directory tables that an organization's session may use too, pinned like its own."""
 OF_DIRECTORY = frozenset({"credentials", "feedback", "memberships"})
 """Those of them that stay with the directory wherever the organization lies (decision 1080)."""
-FULL_TEXT = {FULL_TEXT_TABLE: (ENTRIES, "words")}
-"""Indexes with no key of their own: pinned where their rowid is this column of this table, which is pinned."""
 
 
 class TenantBreach(RuntimeError):
@@ -117,7 +112,7 @@ def _parsed(statement: str, dialect: str) -> Pins:
     if 'u&"' in lower:
         raise TenantBreach("a name in escaped characters")
     words = set(re.findall(r"[a-z_]+", lower))
-    tenant, directory = _table_names(words)
+    tenant, directory = table_names(words)
     if not words & (tenant | directory):
         return Pins()
     try:
@@ -152,28 +147,10 @@ GRAMMARS = {"sqlite": "sqlite", "postgresql": "postgres"}
 """The names that the reader of SQL has for the databases."""
 
 
-def _table_names(words: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """The tables of organizations and those of the directory, among them all that are named by one of the words.
-
-    Whatever a process has loaded of the tables, each that a statement names is known before it is judged.
-    """
-    for name in TABLES.keys() & set(words):
-        load(name)
-    return _loaded_names(len(SQLModel.metadata.tables))
-
-
-@lru_cache(maxsize=1)
-def _loaded_names(_number: int) -> tuple[frozenset[str], frozenset[str]]:
-    """What is loaded now, known by how many tables that are."""
-    from_models = {m.__tablename__: getattr(m, "tenant", False) for m in _tables(SQLModel)}
-    tenant = frozenset(str(name) for name, is_tenant in from_models.items() if is_tenant) | FULL_TEXT.keys()
-    return tenant, frozenset(map(str, from_models)) - tenant
-
-
 def summary(statement: str, *, writes: bool) -> str:
     """Says what a statement does, and to which of the service's tables: `SELECT deals`; words that no caller chose."""
     words = _WORDS.findall(statement.lower())
-    tables = frozenset[str]().union(*_table_names(words))
+    tables = frozenset[str]().union(*table_names(words))
     verbs = ("insert", "update", "delete") if writes else ("select",)
     at = next((index for index, word in enumerate(words) if word in verbs), None)
     if at is None:
@@ -190,13 +167,6 @@ def _read_from(words: list[str], tables: frozenset[str]) -> Iterator[str]:
         depth += (before == "(") - (before == ")")
         if depth == 0 and before == "from" and word in tables:
             yield word
-
-
-def _tables(base: type[SQLModel]) -> Iterator[type[SQLModel]]:
-    for model in base.__subclasses__():
-        if hasattr(model, "__table__"):
-            yield model
-        yield from _tables(model)
 
 
 def numbered(statement: str, dialect: str) -> str:
