@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -54,15 +54,21 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+_ALONE: Mapping[str, Callable[[list[str]], int | None]] = {
+    "aggregates": aggregates.main,
+    "bulk": bulk.main,
+    "chat": chat.main,
+    "mcp": mcp.main,
+    "replicas": replicas.main,
+}
+"""The parts of the benchmark that have arguments of their own."""
+
+
 def main() -> int:
     """Run what the arguments say; those behind `aggregates`, `bulk`, `chat`, `mcp` or `replicas` are theirs."""
-    if sys.argv[1:2] == ["bulk"]:
-        return bulk.main(sys.argv[2:])
-    parts = {"aggregates": aggregates.main, "chat": chat.main, "mcp": mcp.main, "replicas": replicas.main}
-    alone = parts.get("".join(sys.argv[1:2]))
+    alone = _ALONE.get("".join(sys.argv[1:2]))
     if alone is not None:
-        alone(sys.argv[2:])
-        return 0
+        return alone(sys.argv[2:]) or 0
     arguments = _arguments()
     console = Console(width=None if sys.stdout.isatty() else 200)
     where = layout()
