@@ -38,6 +38,8 @@ _AVERAGES: Final = frozenset(
         *("days_to_convert", "win_rate", "conversion_rate", "reply_rate", "bounce_rate"),
     }
 )
+_MAKING: Final = frozenset({"create", "add", "make", "capture"})
+"""What somebody does: whoever made a record need not own it."""
 _LENGTHS: Final = {"deals": frozenset({"sales_cycle_days", "stage_days"}), "leads": frozenset({"days_to_convert"})}
 
 
@@ -139,6 +141,8 @@ class _Assembly:
         slots, said = self.slots, self.slots.said
         if slots.is_much and not said and not any(map(self._has_status, DealStatus)):
             raise Unmade("how much")
+        if slots.condition("owner") is not None and slots.date_text.casefold() in _MAKING:
+            raise Unmade(slots.date_text)
         status = slots.condition("status")
         is_of_both = status is not None and status.op is Operator.IN
         if is_of_both and slots.ranks is not None and slots.by == ["owner"] and not slots.measures:

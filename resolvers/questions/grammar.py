@@ -255,6 +255,8 @@ class Reader:
         if form == "number" and self.place and self.is_noun(self.place - 1):
             slots.is_counted = True
             return 1
+        if form == "own" and slots.condition("owner") is not None:
+            return 1
         if form in ("sit", "stand") and slots.is_counted:
             return 1
         if form in ("number", "count", "total") and (form == "count" or self.form(1) in ("number", "count", "of")):

@@ -246,7 +246,7 @@ def sourced(reader: "Reader") -> int:
 
 def _ranked(reader: "Reader") -> int:
     """What is ranked by one thing that the words name together: the 5 healthiest, worth the most."""
-    size = 1 if reader.form() == "the" else 0
+    size = 1 if reader.form() in ("the", "top") else 0
     number = reader.whole(size)
     size += 1 if number else 0
     for ranks, name in ((_HEALTHY, "health_score"), (_WORTH, "value")):

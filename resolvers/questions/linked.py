@@ -52,7 +52,7 @@ def _size(reader: "Reader", choices: Sequence[Sequence[str]], place: int) -> int
 def without(reader: "Reader") -> int:
     """Without an account, with no open deals, not linked to a deal, not met for 60 days; how many words that is."""
     met = _size(reader, _NOT_MET, reader.place)
-    if met and "meetings" in reader.entity.links:
+    if met and "meetings" in reader.entity.links and not _is_somebodys(reader):
         at = reader.place + met
         return met + _link(reader, Sense(Slot.LINK, "meetings", "meetings"), at, [], is_there=False, is_met=True)
     if reader.form() == "unassigned" and "owner" in reader.entity.dimensions:
@@ -69,6 +69,16 @@ def without(reader: "Reader") -> int:
     if found and behind < len(reader.tokens):
         found += 1 if reader.tokens[behind].form in _TIED else _size(reader, _BEHIND, behind)
     return found
+
+
+def _is_somebodys(reader: "Reader") -> bool:
+    """Says whether a person is said to have met the records, which are not only those that the person owns."""
+    for place in range(max(0, reader.place - 3), reader.place):
+        found = reader.names.at(reader.tokens, place, reader.entity)
+        is_owner = found is not None and any(name == "owner" for name, _ in found[0])
+        if reader.tokens[place].form == "i" or (is_owner and not reader.tokens[place].text.endswith(("'s", "’s"))):
+            return True
+    return False
 
 
 def _blank(reader: "Reader") -> int:
@@ -92,7 +102,7 @@ def _blank(reader: "Reader") -> int:
 def having(reader: "Reader") -> int:
     """With an account, that have open deals; how many words that is."""
     met = _size(reader, _MET, reader.place)
-    if met and "meetings" in reader.entity.links:
+    if met and "meetings" in reader.entity.links and not _is_somebodys(reader):
         at = reader.place + met
         return met + _link(reader, Sense(Slot.LINK, "meetings", "meetings"), at, [], is_there=True, is_met=True)
     size = _size(reader, _HAVING, reader.place)
@@ -270,6 +280,8 @@ def named(reader: "Reader") -> int:
                 said, end = trailing, end + trailing[1]
             if said is not None:
                 options = tuple(one for one in options if one[0] == said[0])
+            elif size and reader.form() == "by" and _is_made(reader):  # whoever made a record need not own it
+                options = ()
             elif size and reader.form() in ("by", "owned", "assigned"):
                 options = tuple(one for one in options if one[0] == "owner")
             elif size and reader.form() == "with":  # a meeting with somebody is hardly that person's own
@@ -285,6 +297,12 @@ def named(reader: "Reader") -> int:
                 reader.slots.add(dimension[0], value=quoted.text[1:-1])
                 return behind + 1 - place
     return 0
+
+
+def _is_made(reader: "Reader") -> bool:
+    """Says whether the word before says that records were made."""
+    date = next(reader.phrases.at(reader.tokens, reader.place - 1, Slot.DATE), None) if reader.place else None
+    return date is not None and date[0].name == "created_at"
 
 
 def _is_state(reader: "Reader", place: int, length: int) -> bool:

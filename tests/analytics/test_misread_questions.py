@@ -51,6 +51,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("I want to close deals", "to close deals"),
         ("Deals with zero value", "zero"),
         ("Meetings with The member", "with"),
+        ("Deals created by The member this month", "by"),
+        ("How many deals did I create this month?", "create"),
+        ("Which accounts did I meet last month?", "meet"),
+        ("Which accounts did The member meet last month?", "meet"),
     ],
 )
 async def test_what_may_mean_two_things_is_declined_with_its_word(one: Tenant, question: str, word: str) -> None:
