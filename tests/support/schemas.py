@@ -11,12 +11,20 @@ from functools import cache
 from graphql import GraphQLSchema, build_schema
 
 from gateway.commands.schema import COMMITTED
+from schema.adapters.graphql_core import mend_is_one_of
 from schema.build import Schema, build
 
 
-@cache
 def built() -> Schema:
-    """The one that applications have; the collector leaves it alone."""
+    """The one that applications have."""
+    schema = _made()
+    mend_is_one_of(schema.graphql)  # which each schema that a test makes by itself undoes for all of them
+    return schema
+
+
+@cache
+def _made() -> Schema:
+    """The collector leaves it alone."""
     schema = build()
     gc.freeze()
     return schema
