@@ -143,7 +143,7 @@ async def test_every_process_learns_where_an_organization_lies(
             assert {HERE, THERE, new} <= set(await all_ids(session))
 
 
-@pytest.mark.parametrize("org_id", [HERE, THERE])
+@pytest.mark.parametrize("org_id", [HERE, THERE], ids=["here", "there"])
 async def test_writes_are_refused_while_somebody_moves_the_organization(servers: Servers, org_id: str) -> None:
     """Reads go on, and so do the writes of others; afterwards it is refused where it lies no more."""
     mover = servers.names[0 if org_id == HERE else 1]
