@@ -17,6 +17,7 @@ from gateway.observability import tallies
 from gateway.observability.families import gauge, written
 from gateway.observability.in_turns import Connections, InTurns, Undelivered, age
 from gateway.observability.metrics import DOCUMENT_CACHE, STATEMENT_CACHE, Sampled, exposition
+from gateway.observability.replica_lag import ReplicaLag
 from gateway.runtime import Runtime
 from schema.execution import Documents
 from storage.base import now
@@ -43,7 +44,11 @@ class MetricsEndpoint:
         self._queue = b""
         self._queue_until = 0.0
         self._asking: asyncio.Task[None] | None = None
-        self._in_turns = [InTurns(runtime.database, figure) for figure in (Undelivered(), Connections())]
+        replicas = runtime.database.replicas
+        self._in_turns: list[InTurns | ReplicaLag] = [
+            *(InTurns(runtime.database, figure) for figure in (Undelivered(), Connections())),
+            ReplicaLag(replicas.all if replicas else []),
+        ]
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

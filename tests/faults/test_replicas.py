@@ -72,6 +72,8 @@ class Pair:
 
     async def write_then_read(self, number: int) -> None:
         """Write at one gateway, by either door; read at the other, by either door, in one of six ways."""
+        if number % 500 == 0:  # a session lasts ten minutes, and twenty thousand pairs last longer
+            self.client.headers.update(self.live.token())
         writer, reader = self.addresses if number % 2 else self.addresses[::-1]
         if number % 4 < 2:
             answer = await self.client.post(f"{writer}/deals", json={"name": f"Deal {number}"})
@@ -120,7 +122,7 @@ async def test_no_read_is_stale(pairs: int, servers: tuple[Server, Standby, Stan
         async with asyncio.timeout(60):  # how many the prompt one can answer depends on the machine
             while not (counted := await both.counted())["crm_reads_total", "replica"]:
                 await both.write_then_read(0)
-    print(counted)
+    print(f"none of {pairs} pairs was stale: {dict(counted)}")
     assert counted["crm_read_fallbacks_total", "behind"] > 0, "the late one was asked"
 
 
@@ -143,6 +145,8 @@ async def test_reads_that_may_be_late_are_answered_by_the_late_one(
         after = await both.counted()
         assert set(after - before) == {("crm_reads_total", "replica")}, "none had to be asked again elsewhere"
         assert (after - before)["crm_reads_total", "replica"] >= 9
+        metrics = (await both.client.get(f"{address}/metrics")).text
+        assert re.search(rf'^crm_replica_lag_seconds\{{replica="{late.address[0]}:5432"\}} \d', metrics, re.MULTILINE)
 
 
 @pytest.mark.parametrize("how", ["killed", "paused"])
