@@ -2,17 +2,21 @@
 
 First the primary's processor time per read, without a replica and with one, in turns: pages of 20 and of 200 rows over
 both doors, by one connection and by 16. What is left is the look at the credential, which says how fresh the page has
-to be. Then reads per second from one replica and from two, each of which has a fifth of a core, so that the servers
-are what is short and not the machine. PostgreSQL only, of the test dependencies.
+to be. Then what a read loses by a replica that begins to hang. Last the reads per second from one replica and from
+two, each of which has a fifth of a core, so that the servers are what is short and not the machine. PostgreSQL only,
+of the test dependencies.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import signal
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -23,7 +27,7 @@ from sqlalchemy import make_url
 from benchmarks import shares
 from benchmarks.asking import Request, graphql
 from benchmarks.contestants import Contestant, gateway
-from benchmarks.cores import Layout, layout, processor_seconds
+from benchmarks.cores import Layout, family, layout, processor_seconds
 from benchmarks.data import Known, Place, Profile, known, place
 from benchmarks.measure import Load, load
 from benchmarks.postgresql import Server
@@ -34,6 +38,8 @@ QUICK = Profile("replicas-quick", Plan(2, 50, 100, 500, 100, seed=11), variants=
 SHARE = 0.2
 """The part of a core that each replica has, where it is counted what two do beside one."""
 _CONNECTIONS = (1, 16)
+_BACK_SECONDS = 2.5
+"""Longer than a gateway waits before it looks again whether a replica is there."""
 _POOL = 2
 """Connections to a server of so small a part: more would only queue within it, out of sight of the gateway."""
 
@@ -85,7 +91,19 @@ def _gateways(
             folder.mkdir()
             own = {"CRM_DATABASE_REPLICAS": ",".join(addresses), **settings}
             made[name] = stack.enter_context(gateway(primary, facts, folder, layout().contestant, settings=own))
+            if addresses:
+                _find(made[name])
         yield made
+
+
+def _find(asked: Contestant) -> None:
+    """Ask until a replica answers: who begins waits for none."""
+    end = time.monotonic() + 30
+    while not _reads(asked)["replica"]:
+        if time.monotonic() > end:
+            raise RuntimeError("no replica was found")
+        asked.ask(Request("GET", "/deals?limit=1"))
+        time.sleep(0.1)
 
 
 def _ask(
@@ -151,15 +169,50 @@ def _growth(generator: Load, both: Mapping[str, Contestant], turns: Turns) -> No
     )
 
 
-def main(words: Sequence[str]) -> None:
+def _longest(asked: Contestant, seconds: float) -> tuple[float, float]:
+    """The median and the longest time of reads one after the other, in milliseconds. Raises RuntimeError for one that
+    failed.
+    """
+    times = []
+    end = time.perf_counter() + seconds
+    while (began := time.perf_counter()) < end:
+        status, body = asked.ask(Request("GET", "/deals?limit=20"))
+        times.append((time.perf_counter() - began) * 1000)
+        if status != 200:
+            raise RuntimeError(f"{status}: {body[:500]!r}")
+    return statistics.median(times), max(times)
+
+
+def _falls_back(asked: Contestant, server: Server, turns: Turns) -> None:
+    """Print what a read loses at most by a replica that hangs."""
+    lost = []
+    for _ in range(turns.rounds):  # it is there again in between
+        reads = _reads(asked)
+        usual, _ = _longest(asked, turns.seconds)
+        if _from_replicas(reads, _reads(asked)) < 1:
+            raise RuntimeError("the replica answers too little to be missed")
+        stopped = family(server.pid)
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            _, late = _longest(asked, turns.seconds)
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+        lost.append(late - usual)
+        time.sleep(_BACK_SECONDS)
+    print(f"the longest read beside a replica that begins to hang: {max(lost):.0f} ms more than usual, none failed")
+
+
+def main(arguments: list[str] | None = None) -> None:
     """Run it."""
     parser = argparse.ArgumentParser(prog="./run bench replicas", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="little data and one short round: that it runs")
     parser.add_argument("--rounds", type=int, default=5, help="the median of which counts (5)")
     parser.add_argument("--seconds", type=float, default=1.5, help="of each measurement (1.5)")
-    arguments = parser.parse_args(words)
-    profile = QUICK if arguments.quick else FULL
-    turns = Turns(1, 0.2) if arguments.quick else Turns(arguments.rounds, arguments.seconds)
+    asked = parser.parse_args(arguments)
+    profile = QUICK if asked.quick else FULL
+    turns = Turns(1, 0.2) if asked.quick else Turns(asked.rounds, asked.seconds)
     where, facts = layout(), known(profile)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crm-bench-")))
@@ -170,8 +223,9 @@ def main(words: Sequence[str]) -> None:
         first, second = (address for _, address in servers)
         assert primary.server is not None  # noqa: S101  # it is PostgreSQL
         print(where)
-        with _gateways(primary, facts, scratch / "", {"none": [], "one": [first]}) as both:
+        with _gateways(primary, facts, scratch, {"none": [], "one": [first]}) as both:
             _processor(generator, both, primary.server, profile.variants, turns)
+            _falls_back(both["one"], servers[0][0], turns)
         if not shares.possible():
             print(
                 "no shares of a core can be given here, so that two replicas beside one are not measured",
