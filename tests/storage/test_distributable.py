@@ -11,12 +11,15 @@ from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
+import sqlglot
 from sqlalchemy import make_url
 
 from storage.placement import Placement, placements
+from storage.tenancy import guard
+from tests.support.distribution import Refusal, refusals
 from tests.support.postgresql import Server
 
-pytestmark = pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+on_postgresql = pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 
 PLACES = placements()
 DISTRIBUTED = {name for name, place in PLACES.items() if place is Placement.DISTRIBUTED}
@@ -55,11 +58,13 @@ async def catalogue(postgresql: Server, database_url: str) -> AsyncIterator[asyn
     await connection.close()
 
 
+@on_postgresql
 async def test_every_table_is_placed(catalogue: asyncpg.Connection) -> None:
     found = await catalogue.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     assert {row["tablename"] for row in found} - {"alembic_version"} == PLACES.keys()
 
 
+@on_postgresql
 async def test_the_organization_leads_every_key_of_a_distributed_table(catalogue: asyncpg.Connection) -> None:
     """Nothing can be unique across the servers but what begins with where it lies."""
     rows = await catalogue.fetch(
@@ -83,6 +88,7 @@ async def test_the_organization_leads_every_key_of_a_distributed_table(catalogue
     assert {name for name in DISTRIBUTED if kinds.get(name) != ("uuid", "NO")} == set()
 
 
+@on_postgresql
 async def test_foreign_keys_lead_to_the_same_server(catalogue: asyncpg.Connection) -> None:
     rows = await catalogue.fetch(
         """SELECT f.conname AS name, c.relname AS source, t.relname AS target, f.confdeltype::text AS deletes,
@@ -113,6 +119,7 @@ async def test_foreign_keys_lead_to_the_same_server(catalogue: asyncpg.Connectio
     assert crossing == LOCAL_TO_DISTRIBUTED.keys()
 
 
+@on_postgresql
 async def test_nothing_of_a_distributed_table_is_counted_or_made_on_one_server(catalogue: asyncpg.Connection) -> None:
     """No sequences, identities, generated columns, exclusions, deferred constraints or indexes on expressions."""
     rows = await catalogue.fetch(
@@ -128,6 +135,7 @@ async def test_nothing_of_a_distributed_table_is_counted_or_made_on_one_server(c
     assert await catalogue.fetchval("SELECT count(*) FROM pg_sequences WHERE schemaname = 'public'") == 0
 
 
+@on_postgresql
 async def test_policies_have_no_statement_of_their_own(catalogue: asyncpg.Connection) -> None:
     rows = await catalogue.fetch(
         "SELECT tablename, coalesce(qual, '') || coalesce(with_check, '') AS text FROM pg_policies"
@@ -136,6 +144,7 @@ async def test_policies_have_no_statement_of_their_own(catalogue: asyncpg.Connec
     assert [row["tablename"] for row in rows if re.search(r"\bselect\b", row["text"], re.IGNORECASE)] == []
 
 
+@on_postgresql
 async def test_triggers_of_distributed_tables_are_known(catalogue: asyncpg.Connection) -> None:
     rows = await catalogue.fetch(
         """SELECT DISTINCT p.proname AS function FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid
@@ -143,3 +152,27 @@ async def test_triggers_of_distributed_tables_are_known(catalogue: asyncpg.Conne
         sorted(DISTRIBUTED),
     )
     assert {row["function"] for row in rows} == TRIGGERS.keys()
+
+
+@pytest.mark.parametrize(
+    ("statement", "refused"),
+    [
+        ("SELECT id FROM deals WHERE org_id = $1 FOR UPDATE", set()),
+        ("SELECT id FROM job_queue FOR UPDATE SKIP LOCKED", set()),
+        ("UPDATE deals SET name = $2 WHERE org_id = $1", set()),
+        ("UPDATE deals SET name = random()::text WHERE org_id = $1", {Refusal.VOLATILE}),
+        (
+            "WITH made AS (INSERT INTO tags (org_id) VALUES ($1) RETURNING id) SELECT id FROM made",
+            {Refusal.WRITES_WITHIN},
+        ),
+        ("INSERT INTO tags (org_id, id) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING", {Refusal.CONFLICT}),
+        ("INSERT INTO tags (org_id, id) VALUES ($1, $2) ON CONFLICT (org_id, id) DO NOTHING", set()),
+        ("SELECT 1 FROM deals d, tags t WHERE d.org_id = $1 AND t.org_id = $2", {Refusal.SEVERAL}),
+        ("SELECT 1 FROM deals d JOIN tags t ON t.org_id = d.org_id WHERE d.org_id = $1", set()),
+        ("SELECT 1 FROM jobs j JOIN job_queue q ON q.org_id = j.org_id WHERE j.org_id = $1", {Refusal.MIXED}),
+    ],
+)
+def test_what_is_refused_is_seen(statement: str, refused: set[Refusal]) -> None:
+    [tree] = sqlglot.parse(guard.numbered(statement, "postgresql"), dialect="postgres")
+    assert tree is not None
+    assert refusals(tree) == refused
