@@ -155,7 +155,9 @@ async def test_owners_come_from_a_replica_with_what_they_own_and_not_alone(readi
     """Decision 1060: of members the log tells what changes, but not that there is one more."""
     position = await reading.write("Owned")
     await asyncio.to_thread(caught_up, reading.primary, reading.standby)
-    owned = listables.DEALS.selecting(Selection(frozenset({"name"}), frozenset({("owner", frozenset({"name"}))})))
+    owned = listables.DEALS.selecting(
+        Selection(frozenset({"name", "owner_id"}), frozenset({("owner", frozenset({"name"}))}))
+    )
     async with reading.database.following(reading.org_id, position) as session:
         for size in (1, SHARED_FROM):  # joined, and as rows that a page has in common
             await page(session, owned, ListQuery(All(()), None, PageWindow(first=size)))
