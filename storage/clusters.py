@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy import DateTime, bindparam, select
 from sqlmodel import col
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from storage.database import Database
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 DIRECTORY = "directory"
@@ -192,11 +193,9 @@ async def on_each_server(database: "Database", work: "Callable[[Database], Await
     return reached == len(database.servers)
 
 
-async def found_on_servers(
-    database: "Database", find: Callable[[TenantSession], Awaitable[Sequence[Any]]]
-) -> list[Any]:  # Any: rows of the caller's statement
+async def found_on_servers(database: "Database", find: Callable[[TenantSession], Awaitable[Sequence[T]]]) -> list[T]:
     """What is found on every server that is there, in sessions of the directory's kind."""
-    found: list[Any] = []
+    found: list[T] = []
 
     async def look(server: "Database") -> None:
         async with server.directory() as session:

@@ -19,6 +19,8 @@ from tests.isolation.test_other_organization import (  # noqa: F401  # run here 
 from tests.support.gateway import Gateway, open_gateway
 from tests.support.postgresql import Server
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def addresses(postgresql: Server, postgresql_template: str) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,8 @@ from storage.queries.records import append_event
 from storage.tables import Account, Deal, Event, EventCounter, IdempotencyKey
 from tests.support.postgresql import Server
 
+pytestmark = pytest.mark.long
+
 LOGICAL = {"wal_level": "logical", "max_wal_senders": "10", "max_replication_slots": "10"}
 NAMES = ("directory", "north", "south")
 ROWS = 1_000
