@@ -298,6 +298,12 @@ async def _check(source: asyncpg.Connection, target: asyncpg.Connection) -> None
     versions = [await one.fetchval("SELECT version_num FROM alembic_version") for one in (source, target)]
     if versions[0] != versions[1]:
         raise Hindrance("the servers are at different migrations: run `crm-gateway migrate`")
+    found = await source.fetch(
+        "SELECT c.relname::text AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "
+        "WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attname = 'org_id'"
+    )
+    if strange := {row["name"] for row in found} ^ {str(table.name) for table in tables()}:
+        raise Hindrance(f"this version does not know all tables there: {', '.join(sorted(strange))}")
 
 
 async def _bring_later(source: asyncpg.Connection, target: asyncpg.Connection, org_id: str) -> None:
