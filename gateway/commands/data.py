@@ -20,7 +20,7 @@ def migrate(
     to: Annotated[str, typer.Option(help="The revision to go to, up or down; `base` undoes everything.")] = "head",
     check: Annotated[bool, typer.Option("--check", help="Change nothing; exit with 3 where some are pending.")] = False,
 ) -> None:
-    """Bring the database, and the servers of CRM_CLUSTERS, to the newest revision, or to another."""
+    """Bring the database and other servers to the newest revision, or to another."""
     from storage import migrate as migrations
 
     loaded()

@@ -27,7 +27,7 @@ class Word:
 WORDS = {
     "serve": Word("serve", "serve", "Start the HTTP service."),
     "worker": Word("worker", "worker", "Run background jobs, without the HTTP service."),
-    "migrate": Word("data", "migrate", "Bring the database to the newest revision, or to another."),
+    "migrate": Word("data", "migrate", "Bring the database and other servers to the newest revision, or to another."),
     "seed": Word("data", "seed", "Write data to try things on, and print the organizations that share it."),
     "org": Word("organizations", "organizations", "Organizations."),
     "member": Word("directory", "members", "Members of the embedded identity provider."),
