@@ -22,6 +22,7 @@ _NAMES = {
 
 
 _CLUSTER = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+_NAMED = "each must be name=address, the name of small letters, digits, - and _"
 
 
 class SequencingProvider(StrEnum):
@@ -104,8 +105,8 @@ class Checks(BaseSettings):
         if found and primary is not None and not primary.get_secret_value().startswith("postgres"):
             raise ValueError("is for PostgreSQL; on SQLite every organization lies in the one file")
         for name, address in found.items():
-            if _CLUSTER.fullmatch(name) is None or (name == "directory" and info.field_name == "clusters"):
-                raise ValueError("each must be name=address, the name of small letters, digits, - and _")
+            if name == "directory" and info.field_name == "clusters":
+                raise ValueError(_NAMED)
             check_address(address)
             if not address.startswith("postgresql"):
                 raise ValueError("each address must start with postgresql+asyncpg://")
@@ -203,8 +204,10 @@ class Checks(BaseSettings):
 
 
 def clusters_of(text: str) -> dict[str, str]:
-    """The addresses by the names of their servers, of what the setting says. Raises ValueError for a name twice."""
+    """The addresses by the names of their servers, of what the setting says. Raises ValueError for what is none."""
     pairs = [part.strip().partition("=") for part in text.split(",") if part.strip()]
+    if any(_CLUSTER.fullmatch(name) is None for name, _, _ in pairs):
+        raise ValueError(_NAMED)
     if len({name for name, _, _ in pairs}) < len(pairs):
         raise ValueError("names a server twice")
     return {name: with_driver(address) for name, _, address in pairs}

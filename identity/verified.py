@@ -40,4 +40,4 @@ class Verified:
         self._signed.put(self._name(token), _Signed(claims, now))
 
     def _name(self, token: str) -> bytes:
-        return blake2b(token.encode(), key=self._key, digest_size=16).digest()
+        return blake2b(token.encode("utf-8", "surrogatepass"), key=self._key, digest_size=16).digest()

@@ -256,7 +256,7 @@ class WritingAway(WritingSession):
         return await ReadingAway(self._database, self.org_id, self._directory).find(model, **equal)
 
     async def _driver_of(self, prepared: CompiledStatement) -> Driver:
-        return await (self._at_directory._driver() if _is_of_directory(prepared) else self._driver())
+        return await (self._at_directory.driver() if _is_of_directory(prepared) else self.driver())
 
     async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
         return await self._database.send(await self._driver_of(prepared), prepared, parameters)

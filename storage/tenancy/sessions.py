@@ -349,25 +349,25 @@ class WritingSession(TenantSession):
         """The row that `find` gives, as it is at the moment: before the transaction, which it does not begin."""
         return await ReadingSession(self._database, self._organization).find(model, **equal)
 
-    async def _driver(self) -> Driver:
+    async def driver(self) -> Driver:
         """The transaction's connection, which is taken and begun where it is not."""
         if self._taken is None:
             self._taken = await self._database.begin(self._organization)
         return self._taken.driver
 
     async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        return await self._database.send(await self._driver(), prepared, parameters)
+        return await self._database.send(await self.driver(), prepared, parameters)
 
     async def _send_text(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        return await self._database.send_text(await self._driver(), prepared, parameters)
+        return await self._database.send_text(await self.driver(), prepared, parameters)
 
     async def _count(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
-        return await self._database.count(await self._driver(), prepared, parameters)
+        return await self._database.count(await self.driver(), prepared, parameters)
 
     @asynccontextmanager
     async def within(self) -> AsyncIterator[Self]:
         """A part of this transaction that is rolled back alone when its block raises."""
-        driver = await self._driver()
+        driver = await self.driver()
         self._parts += 1
         name = f"part_{self._parts}"
         await driver.execute(f"SAVEPOINT {name}")
