@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway.observability import in_turns, logs, metrics, metrics_endpoint
+from gateway.observability import in_turns, logs, metrics, metrics_endpoint, replica_lag
 from tests.support.postgresql import Server
 from tests.support.service import environment
 
@@ -165,8 +165,8 @@ def _after_the_restore(
         assert _deals(address, session) == ["Kept"]
         shown = _webhooks(address, session)
         assert shown["webhooks"] == [{"active": False}]
-        event = shown["events"]["nodes"][-1]
-        assert (event["type"], event["data"]["reason"]) == ("webhook_disabled", "restored")
+        [disabled] = [each["data"] for each in shown["events"]["nodes"] if each["type"] == "webhook_disabled"]
+        assert disabled["reason"] == "restored"
         made = httpx.post(f"{address}/organization-pats", headers=session, json={"name": "new"}, timeout=30)
     return {"Authorization": f"Bearer {made.json()['pat_key']}"}
 
@@ -277,7 +277,7 @@ def test_what_the_document_says_of_metrics_and_logs_is_there() -> None:
     named = set(re.findall(r"`?(crm_[a-z_]+)", text))
     defined = {
         sample
-        for module in (in_turns, metrics, metrics_endpoint)
+        for module in (in_turns, metrics, metrics_endpoint, replica_lag)
         for sample in re.findall(r'"(crm_[a-z_]+)"', Path(str(module.__file__)).read_text())
     }
     source = Path(str(metrics.__file__)).read_text()
