@@ -260,10 +260,10 @@ async def _write(ctx: Acting, session: TenantSession, kind: Kind, lines: Sequenc
     """Write records, moves, histories and the event."""
     new = [line for line in _good(lines) if line.outcome is BulkOutcome.CREATED]
     changed = [line for line in _good(lines) if line.outcome is BulkOutcome.UPDATED]
-    records = [line.after for line in new]
-    has_keys_left = match_keys.are_written_behind(session, records)
+    drafts = [line.after for line in new]
+    has_keys_left = match_keys.are_written_behind(session, drafts)
     async with match_keys.written_behind(session) if has_keys_left else nullcontext():
-        made = await session.insert_each_missing(records)
+        made = await session.insert_each_missing(drafts)
     if len(made) < len(new):
         raise Raced
     if changed:
@@ -278,7 +278,7 @@ async def _write(ctx: Acting, session: TenantSession, kind: Kind, lines: Sequenc
         told = [each for line in changed if (each := _told(kind, line, tagged)) is not None]
         await changes.append_event(ctx, session, f"{kind.model.__tablename__}_upserted", data, told=told)
     if has_keys_left:
-        await match_keys.write(session, records)
+        await match_keys.write(session, drafts)
 
 
 def _changed_columns(lines: Sequence[Line]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Protocol
 from prometheus_client.metrics_core import Metric
 
 from contract.integrations import IntegrationStatus
+from gateway.observability.beside import Beside
 from gateway.observability.families import gauge, written
 from storage.base import now
 from storage.clusters import found_on_servers
@@ -53,21 +54,17 @@ class InTurns:
         self._figure = figure
         self._left: list[str] = []
         self._is_known = False
-        self._until = 0.0
-        self._asking: asyncio.Task[None] | None = None
+        self._asking = Beside(self._ask)
 
     async def lines(self) -> bytes:
         """The metric; none where it was never found out."""
-        if self._asking is None and asyncio.get_running_loop().time() >= self._until:
-            self._asking = asyncio.create_task(self._ask())
-            await asyncio.wait({self._asking}, timeout=_PATIENCE)
+        if self._asking.begin(_SECONDS):
+            await self._asking.wait(_PATIENCE)
         return written(self._figure.families()) if self._is_known else b""
 
     async def stop(self) -> None:
         """Ask no longer."""
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.gather(self._asking, return_exceptions=True)
+        await self._asking.stop()
 
     async def _ask(self) -> None:
         try:
@@ -83,9 +80,6 @@ class InTurns:
             self._is_known = True
         except Exception:  # away, too slow, or not migrated yet, which /ready says
             self._is_known = False
-        finally:
-            self._until = asyncio.get_running_loop().time() + _SECONDS
-            self._asking = None
 
 
 class Undelivered:
