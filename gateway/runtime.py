@@ -40,7 +40,7 @@ from providers.accounts.ical import LocalFeed
 from providers.calls import Calls
 from providers.chat_model_choice import chat_model
 from providers.chat_models import ChatModel
-from providers.children import Children
+from providers.children.pool import Children
 from providers.instantly import InstantlySequencing
 from providers.local_sequencing import LocalSequencing
 from providers.mail_address import PROVIDER as MAIL_PROVIDER

@@ -11,7 +11,7 @@ from contextlib import suppress
 from jobs.queue import enqueue
 from jobs.work import SECONDS_MAX, LeaseLost, Retry, Run, WorkFailed, work
 from providers.artifacts import Artifacts
-from providers.children import ChildError, OutOfMemory, OutOfTime
+from providers.children.errors import ChildError, OutOfMemory, OutOfTime
 from reports.reading import Stored
 from reports.rendering import DRAWING, RENDERING, RenderedFile, is_drawable, render_stored
 from storage.base import new_id

@@ -14,7 +14,7 @@ from contract.vocabulary import JobStatus, ReportKind
 from jobs import mails
 from jobs.queue import enqueue_for
 from jobs.work import Retry, Run, WorkFailed, work
-from providers.children import ChildError
+from providers.children.errors import ChildError
 from reports.narrowing import READ_BY
 from reports.printed import Printed, PrintedFile
 from reports.report_facts import facts_of

@@ -9,7 +9,7 @@ from providers import wire
 from providers.accounts.consents import Accounts
 from providers.accounts.ical import LocalFeed
 from providers.artifacts import Artifacts
-from providers.children import Children
+from providers.children.pool import Children
 from providers.local_sequencing import LocalSequencing
 from providers.mail import MailPort, Nowhere
 from providers.notifications import Notifications

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from contract.errors import Problems
-from providers.children import Limits
+from providers.children.limits import Limits
 from reports.content import ArtifactKind
 from reports.logo import read_logo
 from reports.reading import Stored, content_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from contract.vocabulary import ReportFormat
-from providers.children import Limits
+from providers.children.limits import Limits
 from reports.printed import Printed, PrintedFile
 from reports.rendering import RENDERING
 from reports.text import cut, one_line

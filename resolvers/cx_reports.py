@@ -19,7 +19,7 @@ from contract.merge_patch import merged
 from contract.scopes import ScopeGroup
 from jobs.queue import supersede
 from jobs.render import enqueue_render
-from providers.children import ChildError, OutOfMemory, OutOfTime
+from providers.children.errors import ChildError, OutOfMemory, OutOfTime
 from reports.content import ArtifactKind
 from reports.reading import content_of
 from reports.rendering import CHECKING, logo_problem

@@ -25,7 +25,7 @@ from jobs.sync import held, sources
 from jobs.sync.notices import KIND
 from jobs.sync.sources import Secret
 from providers.accounts.ical_reading import READING, wrong_with
-from providers.children import ChildError
+from providers.children.errors import ChildError
 from providers.outbound import NotAllowed
 from resolvers.integrations import Name, Settings, check_visibility, own_to_change, queue_run
 from resolvers.shared import changes

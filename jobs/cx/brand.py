@@ -6,7 +6,8 @@ from contextlib import suppress
 
 from jobs.cx.pages import Page
 from jobs.cx.site import SiteReader
-from providers.children import ChildError, Children
+from providers.children.errors import ChildError
+from providers.children.pool import Children
 from reports.colors import contrast, hex_color, rgb
 from reports.logo import MOST_BYTES
 from reports.rendering import DRAWING, is_drawable

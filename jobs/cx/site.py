@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from jobs.cx.links import PAGES, Link
 from jobs.cx.pages import Page, read_page
 from jobs.cx.robots import EVERYTHING, MOST_BYTES, NOTHING, Permission, permission
-from providers.children import ChildError, Children
-from providers.children import Limits as ChildLimits
+from providers.children.errors import ChildError
+from providers.children.limits import Limits as ChildLimits
+from providers.children.pool import Children
 from providers.outbound import Answer, Limits, NotAllowed, Outbound, OutboundError, TooManyRedirects, WrongType
 
 PAGES_MAX = 6

@@ -9,13 +9,12 @@ import orjson
 
 from contract.integrations import FEED_BYTES_MAX, FEED_SECONDS, IntegrationProblemCode
 from providers.accounts.calls import waiting
-from providers.accounts.ical_reading import READING, Feed, read_feed
+from providers.accounts.ical_reading import READING, Feed, page_of, read_feed
 from providers.accounts.ports import AccountError, Asked, Change, Cursor, More, Told
-from providers.children import ChildError, Children
+from providers.children.errors import ChildError
+from providers.children.pool import Children
 from providers.outbound import Answer, Limits, NotAllowed, Outbound, OutboundError, TooLarge
 
-PAGE = 100
-"""The events of a page, and so of a transaction."""
 LIMITS = Limits(seconds=FEED_SECONDS, read_seconds=FEED_SECONDS, body_bytes=FEED_BYTES_MAX)
 _CODE = IntegrationProblemCode
 
@@ -56,10 +55,11 @@ class FeedReader:
             yield [Cursor(cursor, is_unchanged=True)]
             return
         feed = await self._parsed(content, asked)
+        del content  # which may be large; its pages are not read at once
         if feed.name is not None and "@" in feed.name:  # Google's feeds are called by the address
             told.addresses.add(feed.name)
-        for place in range(0, len(feed.seen), PAGE):
-            yield [More(len(feed.seen)), *feed.seen[place : place + PAGE]]
+        for page in feed.pages:
+            yield [More(feed.number), *page_of(page)]
         yield [Cursor(cursor)]
 
     async def _fetched(self, before: dict[str, str]) -> tuple[bytes | None, dict[str, str]]:

@@ -1,8 +1,11 @@
-"""Reading a feed, in a child process: each event or series of it, with the occurrences in the window."""
+"""Reading a feed, in a child process: each event or series of it, with the occurrences in the window.
 
+It is small: what is found is packed page by page, so that neither process has all of it at once (decision 1031).
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from hashlib import sha256
 
 from contract.integrations import FEED_EVENTS_MAX, ITEMS_OF_A_STREAM_MAX
 from providers.accounts.ical_events import (
@@ -18,11 +21,11 @@ from providers.accounts.ical_events import (
     times,
     when,
 )
-from providers.accounts.ical_text import NoCalendar, read_text
+from providers.accounts.ical_text import Calendar, NoCalendar, lines_of, read_text
 from providers.accounts.ports import Occurrence, Said, Seen
 from providers.accounts.recurrence import NoRule, TooMany, expanded, moment
-from providers.children import Limits
-from providers.children.limits import MEBIBYTE
+from providers.children.frames import packed, unpacked
+from providers.children.limits import MEBIBYTE, Limits
 
 READING = Limits(
     "feeds",
@@ -33,6 +36,8 @@ READING = Limits(
     result_bytes=64 * MEBIBYTE,
 )
 """The limits for one feed. A usual one takes some tenths of a second of them."""
+PAGE = 100
+"""The events of a page, and so of a transaction."""
 _UID_BYTES_MAX = 1_000
 """The bytes of an identifier that an index takes beside the keys before it."""
 
@@ -41,7 +46,10 @@ _UID_BYTES_MAX = 1_000
 class Feed:
     """The content of a feed; `wrong` says what keeps it from being read, `is_too_large` that it is too much."""
 
-    seen: tuple[Seen, ...] = ()
+    pages: tuple[bytes, ...] = ()
+    """Each a packed list of `Seen`."""
+    number: int = 0
+    """The events and series on all of the pages."""
     name: str | None = None
     wrong: str | None = None
     is_too_large: bool = False
@@ -80,32 +88,57 @@ def read_feed(content: bytes, window_from: datetime, window_until: datetime) -> 
         return Feed(wrong=str(error))
     if calendar.events_seen > FEED_EVENTS_MAX:
         return Feed(wrong=f"The feed has more than {FEED_EVENTS_MAX:,} events", is_too_large=True)
-    zones = Zones(calendar.zones, calendar.zone)
-    groups: dict[str, list[list[str]]] = {}
-    for place, lines in enumerate(calendar.events):
-        groups.setdefault(_uid(lines) or f"\0{place}", []).append(lines)
-    found: list[Seen] = []
-    number = 0
-    for uid, parts in groups.items():
-        seen = _unnamed(parts[0]) if uid.startswith("\0") else _seen(uid, parts, zones, (window_from, window_until))
-        number += max(1, len(seen.occurrences))
-        if number > ITEMS_OF_A_STREAM_MAX:
+    pages: list[bytes] = []
+    page: list[Seen] = []
+    events = occurrences = 0
+    for seen in _events(calendar, (window_from, window_until)):
+        events += 1
+        occurrences += max(1, len(seen.occurrences))
+        if occurrences > ITEMS_OF_A_STREAM_MAX:
             return Feed(wrong=f"The feed has more than {ITEMS_OF_A_STREAM_MAX:,} meetings", is_too_large=True)
-        found.append(seen)
-    return Feed(tuple(found), calendar.name)
+        page.append(seen)
+        if len(page) == PAGE:
+            pages.append(packed(page))
+            page = []
+    return Feed((*pages, packed(page)) if page else tuple(pages), events, calendar.name)
+
+
+def page_of(data: bytes) -> list[Seen]:
+    """The events of a page. Raises ValueError where it is none, or larger than a whole feed may be."""
+    found = unpacked(data, READING.result_bytes)
+    if not isinstance(found, list):
+        raise ValueError("not a page")
+    return found
+
+
+def _events(calendar: Calendar, window: tuple[datetime, datetime]) -> Iterator[Seen]:
+    """The events and series, each with all of its parts, wherever in the text they are."""
+    zones = Zones(calendar.zones, calendar.zone)
+    groups: dict[str, list[bytes]] = {}
+    for place, event in enumerate(calendar.events):
+        groups.setdefault(_uid(lines_of(event)) or f"\0{place}", []).append(event)
+    for uid, texts in groups.items():
+        parts = [lines_of(each) for each in texts]
+        yield _unnamed(parts[0]) if uid.startswith("\0") else _seen(uid, parts, zones, window)
 
 
 def _uid(lines: list[str]) -> str:
     line = next((each for each in lines if each[:4].upper() in ("UID:", "UID;")), "")
     uid = line.partition(":")[2].strip()
-    return uid if len(uid.encode()) <= _UID_BYTES_MAX else f"long-{sha256(uid.encode()).hexdigest()}"
+    return uid if len(uid.encode()) <= _UID_BYTES_MAX else f"long-{_digest(uid)}"
+
+
+def _digest(text: str) -> str:
+    from hashlib import sha256  # few events need it, and its library takes four megabytes
+
+    return sha256(text.encode()).hexdigest()
 
 
 def _unnamed(lines: list[str]) -> Seen:
     """An event without an identifier could never be found again: it is told by its words, a private one by its time."""
     hidden = is_private(lines)
     told = [line for line in lines if line[:7].upper() == "DTSTART"] if hidden else lines
-    key = f"unnamed-{sha256(chr(10).join(told).encode()).hexdigest()[:32]}"
+    key = f"unnamed-{_digest(chr(10).join(told))[:32]}"
     return Seen(key, key, Said(is_private=hidden), problem="unreadable", note="The event has no UID.")
 
 

@@ -1,9 +1,11 @@
 """The events in an iCalendar text, each as a text of its own: bounded, whatever the text holds.
 
 Only the lines that are read afterwards are kept of an event, so an attached file, a part within a part, or a line of
-megabytes costs no more than reading past it.
+megabytes costs no more than reading past it. The text is decoded line by line, and an event is kept as bytes, so that
+all of it takes about the memory of the content (decision 1031).
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -16,6 +18,9 @@ _MANY = frozenset({"ATTENDEE", "RDATE", "EXDATE"})
 _LINE_MAX, _TEXT_MAX, _MANY_MAX, _LINES_MAX = 8_000, 100_000, 1_500, 1_600
 """Those of which an event may have many leave room for the others: CLASS may stand behind them."""
 _ZONES_MAX, _ZONE_LINES_MAX = 100, 500
+_NAME = re.compile(r"[^:;]{0,79}(?=[:;])")
+_LINE = re.compile(rb"[^\r\n]+")
+_BOM = b"\xef\xbb\xbf"
 
 
 class NoCalendar(Exception):
@@ -26,7 +31,8 @@ class NoCalendar(Exception):
 class Calendar:
     """The content of a text: its events, definitions of time zones, and what it says of itself."""
 
-    events: list[list[str]] = field(default_factory=list)
+    events: list[bytes] = field(default_factory=list)
+    """Each as its lines, which `lines_of` takes apart."""
     zones: dict[str, list[str]] = field(default_factory=dict)
     zone: str | None = None
     name: str | None = None
@@ -70,6 +76,11 @@ def read_text(content: bytes, events_max: int) -> Calendar:
     return found
 
 
+def lines_of(event: bytes) -> list[str]:
+    """The lines of an event."""
+    return event.decode().split("\n")
+
+
 def _end(found: Calendar, stack: list[str], part: list[str], line: str) -> None:
     """The innermost part ends; an end of another part is passed over, as if it were not there."""
     kind = line[4:].strip().upper()
@@ -78,7 +89,7 @@ def _end(found: Calendar, stack: list[str], part: list[str], line: str) -> None:
     stack.pop()
     if len(stack) == 1 and kind == "VEVENT":
         found.events_seen += 1
-        found.events.append(list(part))
+        found.events.append("\n".join(part).encode())
     elif len(stack) == 1 and kind == "VTIMEZONE" and len(found.zones) < _ZONES_MAX:
         named = next((each[5:].strip() for each in part if each.upper().startswith("TZID:")), None)
         if named:
@@ -96,15 +107,35 @@ def _of_calendar(found: Calendar, name: str, line: str) -> None:
 
 
 def _name(line: str) -> str:
-    end = next((place for place, c in enumerate(line[:80]) if c in ":;"), 0)
-    return line[:end].upper()
+    found = _NAME.match(line)
+    return found[0].upper() if found else ""
 
 
 def _lines(content: bytes) -> Iterator[str]:
-    """The lines, unfolded, of whichever encoding and ends."""
+    """The lines, of whichever encoding and ends, without the empty ones."""
+    encoding = "utf-8" if _is_utf8(content) else "cp1252"
+    for line in _unfolded(content):
+        yield from filter(None, [line.decode(encoding, "replace").replace("\0", "")])
+
+
+def _is_utf8(content: bytes) -> bool:
+    """Says whether every line is UTF-8 once it is unfolded: a line may be folded within a character."""
     try:
-        text = content.decode("utf-8-sig")
+        for line in _unfolded(content):
+            line.decode()
     except UnicodeDecodeError:
-        text = content.decode("cp1252", "replace")
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\n ", "").replace("\n\t", "").replace("\0", "")
-    yield from filter(None, text.split("\n"))
+        return False
+    return True
+
+
+def _unfolded(content: bytes) -> Iterator[bytearray]:
+    """The lines: what begins with a space or a tab goes on with the one before."""
+    line = bytearray()
+    for found in _LINE.finditer(content, len(_BOM) if content.startswith(_BOM) else 0):
+        piece = found[0]
+        if piece.startswith((b" ", b"\t")):
+            line += piece[1:]
+            continue
+        yield line
+        line = bytearray(piece)
+    yield line

@@ -7,6 +7,7 @@ dataclasses only, and calls nothing.
 import pickle
 import struct
 import sys
+import zlib
 from dataclasses import is_dataclass
 from enum import Enum
 from io import BytesIO
@@ -17,10 +18,27 @@ _PLAIN = {("builtins", "set"), ("builtins", "frozenset"), ("datetime", "datetime
 _PLAIN |= {("datetime", "timezone")}
 
 
-def framed(value: object) -> bytes:
-    """The value as it goes over a pipe."""
+def framed(value: object) -> tuple[bytes, bytes]:
+    """The value as it goes over a pipe: in two parts, of which the second may be large, so that it is not copied."""
     data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    return LENGTH.pack(len(data)) + data
+    return LENGTH.pack(len(data)), data
+
+
+def packed(value: object) -> bytes:
+    """A part of a child's result, which is to be unpacked when it is its turn."""
+    return zlib.compress(pickle.dumps(value, pickle.HIGHEST_PROTOCOL), zlib.Z_BEST_SPEED)
+
+
+def unpacked(data: bytes, most: int) -> object:
+    """The part. Raises ValueError where it is anything but data, or has more bytes than that."""
+    reading = zlib.decompressobj()
+    try:
+        text = reading.decompress(data, most)
+    except zlib.error as error:
+        raise ValueError("not packed") from error
+    if reading.unconsumed_tail:
+        raise ValueError("too large")
+    return read_plain(text)
 
 
 def read_plain(data: bytes) -> object:

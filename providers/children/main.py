@@ -36,8 +36,7 @@ def main() -> None:
     sys.path[:], memory_bytes = pickle.loads(first)  # noqa: S301  # the parent wrote it
     for limit, most in ((resource.RLIMIT_DATA, memory_bytes), (resource.RLIMIT_AS, memory_bytes + _FILES_BYTES)):
         resource.setrlimit(limit, (most, most))
-    while asked := _read(requests):
-        answer = _answer(asked)
+    while answer := _answer(requests):
         answers.write(_LENGTH.pack(len(answer)))
         answers.write(answer)
         answers.flush()
@@ -75,10 +74,16 @@ def _read(requests: BinaryIO) -> bytes:
     return requests.read(_LENGTH.unpack(head)[0]) if len(head) == _LENGTH.size else b""
 
 
-def _answer(asked: bytes) -> bytes:
-    """Runs what is asked, and pickles what became of it: ("done", result), ("memory",) or ("raised", type, place)."""
+def _answer(requests: BinaryIO) -> bytes:
+    """Runs what is asked next, and pickles what became of it: ("done", result), ("memory",) or ("raised", type, place).
+
+    Empty where the parent is gone.
+    """
     try:
+        if not (asked := _read(requests)):
+            return b""
         module, name, arguments, keywords, processor_seconds = pickle.loads(asked)  # noqa: S301  # the parent wrote it
+        del asked  # which may be as large as what was in it
         used = resource.getrusage(resource.RUSAGE_SELF)
         most = int(used.ru_utime + used.ru_stime) + 1 + processor_seconds
         resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))

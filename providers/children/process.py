@@ -126,7 +126,8 @@ class Child:
         return self._process.stdout
 
     def _write(self, value: object) -> None:
-        self._input.write(framed(value))
+        for part in framed(value):
+            self._input.write(part)
 
     async def _read(self) -> object:
         """The answer. Raises IncompleteReadError where the child died, or OutOfMemory or Faulty."""

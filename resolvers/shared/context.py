@@ -17,7 +17,7 @@ from identity.principal import Organization, Principal
 from providers.accounts.consents import Accounts
 from providers.artifacts import Artifacts
 from providers.chat_models import ChatModel
-from providers.children import Children
+from providers.children.pool import Children
 from providers.local_sequencing import LocalSequencing
 from providers.models import Model
 from providers.notifications import Notifications

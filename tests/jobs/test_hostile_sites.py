@@ -21,7 +21,8 @@ from jobs import attempts
 from jobs.cx.pages import read_page
 from jobs.cx.signals import assess
 from jobs.cx.site import Site, linked_pages
-from providers.children import Children, OutOfMemory
+from providers.children.errors import OutOfMemory
+from providers.children.pool import Children
 from reports.rendering import DRAWING, is_drawable
 from tests.support.companies import HOME, HTML, ask, begin, ended, open_company, open_working, until
 from tests.support.gateway import Gateway

@@ -16,9 +16,9 @@ from jobs.sync.match import Known, Match, is_person, matched, names_of
 from jobs.sync.merge import as_document, from_document
 from providers.accounts.calls import waiting
 from providers.accounts.ical_events import plain
-from providers.accounts.ical_reading import READING, read_feed
+from providers.accounts.ical_reading import READING, Feed, page_of, read_feed
 from providers.accounts.ports import Guest, Said, Seen
-from providers.children import Children
+from providers.children.pool import Children
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 WINDOW = (NOW - timedelta(days=90), NOW + timedelta(days=365))
@@ -26,9 +26,13 @@ RULES = Rules(frozenset({"me@in.example"}), frozenset({"in.example"}), False, *W
 GUEST = Guest("Bob@out.example")
 
 
+def seen_in(feed: Feed) -> list[Seen]:
+    return [each for page in feed.pages for each in page_of(page)]
+
+
 def starts(*lines: str) -> list[str]:
     text = "\r\n".join(["BEGIN:VCALENDAR", "BEGIN:VEVENT", "UID:a", *lines, "END:VEVENT", "END:VCALENDAR", ""])
-    [seen] = read_feed(text.encode(), *WINDOW).seen
+    [seen] = seen_in(read_feed(text.encode(), *WINDOW))
     assert seen.problem is None, seen.note
     return [f"{o.starts_at:%m-%dT%H:%M}" for o in seen.occurrences]
 
@@ -143,24 +147,30 @@ async def test_hostile_feeds_are_read_in_bounded_time_and_memory() -> None:
         for name, events in HOSTILE.items():
             content = f"BEGIN:VCALENDAR\r\n{events}END:VCALENDAR\r\n".encode()
             feed = await children.run(limits, read_feed, content, *WINDOW)
-            assert feed.wrong is not None or all(len(seen.occurrences) <= 1_000 for seen in feed.seen), name
+            assert feed.wrong is not None or all(len(seen.occurrences) <= 1_000 for seen in seen_in(feed)), name
             if name == "folded lines":
-                assert [seen.said.subject for seen in feed.seen] == ["Folded"]
+                assert [seen.said.subject for seen in seen_in(feed)] == ["Folded"]
             if name == "every day for ever":
-                assert [len(seen.occurrences) for seen in feed.seen] == [WINDOW_AHEAD.days + 1]
+                assert [len(seen.occurrences) for seen in seen_in(feed)] == [WINDOW_AHEAD.days + 1]
     finally:
         await children.close()
 
 
-def test_encodings_other_than_utf_8_are_read() -> None:
+def test_every_encoding_is_read_and_every_end_of_a_line() -> None:
     text = f"BEGIN:VCALENDAR\r\n{_event('UID:a', 'DTSTART:20261124T100000Z', 'SUMMARY:Frühstück')}END:VCALENDAR\r\n"
-    for content in (text.encode("cp1252"), b"\xef\xbb\xbf" + text.encode()):
-        assert [seen.said.subject for seen in read_feed(content, *WINDOW).seen] == ["Frühstück"]
+    within = text.encode().replace("ü".encode(), b"\xc3\r\n \xbc")
+    for content in (
+        text.encode("cp1252"),
+        b"\xef\xbb\xbf" + text.encode(),
+        within,
+        text.replace("\r\n", "\r").encode(),
+    ):
+        assert [seen.said.subject for seen in seen_in(read_feed(content, *WINDOW))] == ["Frühstück"]
 
 
 def test_the_demos_calendar_changes_every_minute() -> None:
     first, second = (made("guest=a%40b.example", NOW + timedelta(minutes=minutes)) for minutes in (0, 1))
-    before, after = ({s.uid: s for s in read_feed(content, *WINDOW).seen} for content in (first, second))
+    before, after = ({s.uid: s for s in seen_in(read_feed(content, *WINDOW))} for content in (first, second))
     assert [uid for uid in before if before[uid].occurrences != after[uid].occurrences] == ["demo-call@crm.example"]
     assert len(before["demo-weekly@crm.example"].occurrences) == 8
     assert before["demo-private@crm.example"].said.is_private
@@ -172,10 +182,11 @@ def seen(*lines: str, uid: str = "UID:a") -> Seen:
     """The event of these lines, in a feed with another one that can be read."""
     other = ("BEGIN:VEVENT", "UID:other", "DTSTART:20261201T100000Z", "END:VEVENT")
     text = "\r\n".join(["BEGIN:VCALENDAR", "BEGIN:VEVENT", uid, *lines, "END:VEVENT", *other, "END:VCALENDAR", ""])
-    found = read_feed(text.encode(), *WINDOW)
-    assert found.wrong is None
-    assert (len(found.seen), found.seen[1].problem) == (2, None)
-    return found.seen[0]
+    feed = read_feed(text.encode(), *WINDOW)
+    assert feed.wrong is None
+    found = seen_in(feed)
+    assert (len(found), found[1].problem) == (2, None)
+    return found[0]
 
 
 @pytest.mark.parametrize(

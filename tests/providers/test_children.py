@@ -17,9 +17,11 @@ from typing import Any
 
 import pytest
 
-from providers.children import ChildError, Children, Faulty, Limits, OutOfMemory, OutOfTime, Raised, Stopped
 from providers.children import pool as pools
+from providers.children.errors import ChildError, Faulty, OutOfMemory, OutOfTime, Raised, Stopped
 from providers.children.frames import read_plain
+from providers.children.limits import Limits
+from providers.children.pool import Children
 from tests.support import children as work
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -196,7 +198,7 @@ async def test_what_it_prints_goes_nowhere(children: Children, capfd: pytest.Cap
 
 _PARENT = """
 import asyncio
-from providers.children import Children
+from providers.children.pool import Children
 from tests.support import children as work
 from tests.providers.test_children import LIMITS
 

@@ -17,7 +17,7 @@ import pytest
 
 from contract.errors import Problems
 from contract.limits import REPORT_TEXT_MAX
-from providers.children import Children
+from providers.children.pool import Children
 from reports.reading import content_of
 from reports.rendering import CHECKING, DRAWING, RENDERING, is_drawable, logo_problem, render_stored
 from tests.support.reports import content, data_uri, png, stored

@@ -27,6 +27,10 @@ def pid() -> int:
     return os.getpid()
 
 
+def loaded() -> list[str]:
+    return sorted(sys.modules)
+
+
 def sleep(seconds: float) -> None:
     time.sleep(seconds)
 
