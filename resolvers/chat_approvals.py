@@ -3,9 +3,8 @@
 import hmac
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field
 
 from contract.chat import ChatApprovalStatus, ChatDecision, ChatRunStatus
 from contract.criteria import All, Compare, ListQuery, Op, PageWindow
@@ -15,6 +14,7 @@ from identity.resume import origin_of
 from resolvers.chat_previews import check_unchanged
 from resolvers.chat_runs import check_on
 from resolvers.chat_waking import begin, wake
+from resolvers.receiving import Sha256
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input
@@ -44,9 +44,7 @@ class ChatApprovalDecision(Input):
 
     model_config = ConfigDict(extra="forbid")
     decision: ChatDecision = Field(description="Yes or no.")
-    arguments_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F]{64}$", strict=True)] = Field(
-        description="The hash that came with what was shown: 64 hex digits."
-    )
+    arguments_sha256: Sha256 = Field(description="The hash that came with what was shown: 64 hex digits.")
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -96,7 +94,7 @@ async def decide(ctx: Context, approval_id: str, input: ChatApprovalDecision, *,
     approval = await get_approval(ctx, approval_id)
     if approval is None:
         raise NotFound(field=field)
-    if not hmac.compare_digest(approval.arguments_sha256, input.arguments_sha256.lower()):
+    if not hmac.compare_digest(approval.arguments_sha256, input.arguments_sha256):
         raise Conflict("This is not the hash of what was proposed", field=(*field[:-1], "arguments_sha256"))
     if input.decision is ChatDecision.APPROVE and approval.status == ChatApprovalStatus.PENDING.value:
         await ctx.tools.read(ctx, approval.tool, approval.arguments)  # which raises Forbidden

@@ -1,9 +1,10 @@
 """E-mails: messages that were sent or received elsewhere. Logging one sends nothing."""
 
+import re
 from collections.abc import Collection
 from typing import Annotated
 
-from pydantic import Field, StrictStr
+from pydantic import AfterValidator, Field, StrictStr
 
 from contract.limits import ADDRESSES_MAX, MESSAGE_ID_MAX
 from contract.scopes import ScopeGroup
@@ -21,7 +22,20 @@ from storage.tables import Activity
 from storage.tables.activities import writable
 
 Addresses = Annotated[list[Line], Field(max_length=ADDRESSES_MAX)]
-MessageId = Annotated[StrictStr, Field(min_length=1, max_length=MESSAGE_ID_MAX, pattern=r"^[\x21-\x7e]+$")]
+_MESSAGE_ID = re.compile(r"[\x21-\x7e]+")
+
+
+def _message_id(text: str) -> str:
+    if not _MESSAGE_ID.fullmatch(text):
+        raise ValueError("must be ASCII without blanks")
+    return text
+
+
+MessageId = Annotated[
+    StrictStr,
+    Field(min_length=1, max_length=MESSAGE_ID_MAX, json_schema_extra={"pattern": f"^{_MESSAGE_ID.pattern}$"}),
+    AfterValidator(_message_id),
+]
 """The header as it is, angle brackets and all: ASCII without blanks."""
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, StrictBool, StrictStr
 
@@ -63,7 +63,7 @@ class DataImportInput(ExactInput):
     delimiter: Annotated[StrictStr, Field(min_length=1, max_length=1), AfterValidator(_delimiter)] | None = None
     encoding: Annotated[Line, AfterValidator(_encoding)] | None = None
     date_format: Annotated[StrictStr, Field(max_length=40), AfterValidator(_date_format)] = "YYYY-MM-DD"
-    decimal_sign: Annotated[StrictStr, Field(pattern=r"^[.,]$")] = "."
+    decimal_sign: Literal[".", ","] = "."
     list_separator: Annotated[StrictStr, Field(min_length=1, max_length=10)] = ";"
     tags: Names | None = None
     dry_run: StrictBool = False

@@ -30,6 +30,9 @@ from rest_compat.report_schemas import REPORT_EXAMPLES
 from rest_compat.schemas import JsonObject
 from storage.columns import MADE_AT
 
+MEDIA_KEY: Final = "6f2f0d2b9a5e4f21"
+LINK_TOKEN: Final = "v1.01993f5e8c007a119d526f0f3f1c2b02.01993f5e8c007a119d523d7db37d08f9.1795599000.0.kQ7d2wXy"
+
 _CREDENTIAL: Final = {
     "id": CREDENTIAL_ID,
     "name": "Nightly export",
@@ -45,7 +48,7 @@ _CREDENTIAL: Final = {
 _ARTIFACT: Final = {
     "kind": "pdf",
     "revision": 2,
-    "url": "https://crm.example.com/media/6f2f0d2b9a5e4f21",
+    "url": f"https://crm.example.com/media/{MEDIA_KEY}",
     "bytes": 48213,
     "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "content_type": "application/pdf",
@@ -69,7 +72,7 @@ _COUNTS: Final = {
 ANSWERS: Final[JsonObject] = {
     **ANALYTICS_ANSWERS,
     **CHAT_ANSWERS,
-    "FileLink": {"url": "/files/signed/v1.…", "expires_at": "2026-11-25T09:30:00Z"},
+    "FileLink": {"url": f"/files/signed/{LINK_TOKEN}", "expires_at": "2026-11-25T09:30:00Z"},
     "LeadId": {"lead_id": LEAD_ID},
     "LeadConversionResult": {
         "lead_id": LEAD_ID,

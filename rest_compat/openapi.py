@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from pydantic.json_schema import models_json_schema
 
-from contract.limits import IDEMPOTENCY_KEY_MAX, VERSION
+from contract.limits import VERSION
 from contract.scopes import ScopeGroup
-from resolvers.shared.idempotency import HEADER, REPLAYED
-from resolvers.shared.inputs import Input
-from resolvers.shared.positions import ASKED
+from resolvers.shared.idempotency import REPLAYED
 from resolvers.shared.positions import HEADER as POSITION
 from rest_compat import analytics_examples, examples, health
 from rest_compat.aggregate_schemas import AGGREGATES, FLOWS
@@ -31,9 +29,10 @@ from rest_compat.files import MULTIPART, FileForm
 from rest_compat.import_schemas import IMPORTS
 from rest_compat.integration_schemas import SCHEMAS as INTEGRATION_SCHEMAS
 from rest_compat.merge_schemas import MERGES
-from rest_compat.openapi_headers import HEADERS, REQUEST_HEADERS, REQUIRED, header_refs
-from rest_compat.openapi_headers import SCHEMAS as HEADER_SCHEMAS
+from rest_compat.openapi_headers import HEADERS, header_refs
+from rest_compat.openapi_parameters import SHARED, parameters_of
 from rest_compat.openapi_refusals import budget_of, refusal_of, refused_with
+from rest_compat.openapi_schemas import cleaned
 from rest_compat.operations import HIDDEN, RestOperation
 from rest_compat.report_schemas import REPORTS
 from rest_compat.routes import OPERATIONS
@@ -56,30 +55,6 @@ _SECURITY: Final = {
         "scheme": "bearer",
         "description": "An organization API key (`ak_`), a user personal access token (`pat_`), or a session token.",
     }
-}
-_ORGANIZATION: Final = {
-    "name": "X-Service-Org",
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string"},
-    "description": "The identity provider's id of the organization to act in. Not accepted with an `ak_` key.",
-}
-_KEY: Final = {
-    "name": HEADER,
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]+$"},
-    "description": "A name of the caller's choice for this write, such as a UUID: within 24 hours the same request "
-    "under the same key is answered as it was the first time, and nothing is written again. With another body, or "
-    "another path, the same key is a 422.",
-}
-_READ_AFTER: Final = {
-    "name": ASKED,
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string", "pattern": "^(none|[0-9]{1,18})$"},
-    "description": f"What the answer has to know of at least: the `{POSITION}` of a write. `none` allows an answer "
-    "that is a few seconds old. Without it nothing is older than the beginning of the request.",
 }
 _NOTES: Final = {
     "account_id": "An account of the organization.",
@@ -145,7 +120,7 @@ def _made() -> JsonObject:
                 **_models(),
             },
             "securitySchemes": _SECURITY,
-            "parameters": {"Organization": _ORGANIZATION, "IdempotencyKey": _KEY, "ReadAfter": _READ_AFTER},
+            "parameters": SHARED,
             "headers": {name: _header(text) for name, text in HEADERS.items()},
         },
     }
@@ -162,7 +137,7 @@ def _operation(operation: RestOperation) -> JsonObject:
         "x-scope-group": None if rule is None or rule.group is None else rule.group.name,
         "x-graphql-operation": operation.graphql_field,
         "security": [] if rule is None else [{"bearer": []}],
-        "parameters": list(_parameters(operation)),
+        "parameters": list(parameters_of(operation)),
         "responses": _responses(operation),
     }
     if operation.form is not None:
@@ -184,50 +159,8 @@ def _operation(operation: RestOperation) -> JsonObject:
     return described
 
 
-def _form(model: type[Input]) -> Schema:
-    schema: Schema = _clean(model.model_json_schema())
-    return schema
-
-
 def _twin(operation: RestOperation) -> str:
     return "" if operation.graphql_field is None else f"In GraphQL: `{operation.graphql_field}`."
-
-
-def _parameters(operation: RestOperation) -> Iterable[JsonObject]:
-    for name in operation.path_parameters:
-        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-    if operation.query is not None:
-        schema = _clean(operation.query.model_json_schema(by_alias=True))
-        for name, described in schema["properties"].items():
-            kind = described.pop("anyOf", [{}])[0]  # an absent parameter is what null is elsewhere
-            kind = {"$ref": described.pop("$ref")} if "$ref" in described else kind
-            kind = _resolved(kind, schema)
-            if "items" in kind:  # may be given several times
-                kind = {**kind, "items": _resolved(kind["items"], schema)}
-            text = described.pop("description")
-            needed = name in schema.get("required", ())
-            shown = {"example": example} if (example := next(iter(described.pop("examples", ())), None)) else {}
-            kind = {**kind, **described}
-            yield {"name": name, "in": "query", "required": needed, "description": text, **shown, "schema": kind}
-    if operation.rule is not None or operation.form is not None:
-        yield {"$ref": "#/components/parameters/Organization"}
-    if operation.writes or operation.takes_key:
-        yield {"$ref": "#/components/parameters/IdempotencyKey"}
-    if operation.follows:
-        yield {"$ref": "#/components/parameters/ReadAfter"}
-    for name in operation.request_headers:
-        schema = HEADER_SCHEMAS.get(name, {"type": "string"})
-        yield {
-            "name": name,
-            "in": "header",
-            "required": name in REQUIRED,
-            "description": REQUEST_HEADERS[name],
-            "schema": schema,
-        }
-
-
-def _resolved(kind: JsonObject, schema: JsonObject) -> JsonObject:
-    return schema["$defs"][kind["$ref"].rpartition("/")[2]] if "$ref" in kind else kind
 
 
 def _body(model: str, media_type: str, *, required: bool, example: Mapping[str, object] | None = None) -> JsonObject:
@@ -305,7 +238,7 @@ def _models() -> dict[str, Schema]:
     _, document = models_json_schema(
         [(model, "validation") for model in ordered], ref_template="#/components/schemas/{model}"
     )
-    schemas: dict[str, Schema] = _clean(document["$defs"])
+    schemas: dict[str, Schema] = cleaned(document["$defs"])
     for schema in schemas.values():
         properties = schema.get("properties", {})
         for name in HIDDEN & set(properties):
@@ -315,23 +248,10 @@ def _models() -> dict[str, Schema]:
     return schemas
 
 
-def _clean(schema: Any) -> Any:  # Any: a JSON value, and the same again
-    """Removes the titles that pydantic makes of names, and nulls as defaults."""
-    if isinstance(schema, list):
-        return [_clean(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        name: _clean(value)
-        for name, value in schema.items()
-        if not (name == "title" and isinstance(value, str)) and not (name == "default" and value is None)
-    }
-
-
 def _header(description: str) -> JsonObject:
     return {"description": description, "schema": {"type": "string"}}
 
 
-_READ: Final = {MULTIPART: _form(FileForm), BYTES: {"type": "string", "format": "binary"}}
+_READ: Final = {MULTIPART: cleaned(FileForm.model_json_schema()), BYTES: {"type": "string", "format": "binary"}}
 """The schemas of bodies that handlers read as they come."""
 _READ_EXAMPLES: Final = {MULTIPART: {"file": "…"}, BYTES: "…"}

@@ -21,8 +21,8 @@ REQUEST_HEADERS: Final = {
     "Upload-Offset": "Where the part begins: at what has come for good, else the answer is a 409.",
     "Upload-Checksum": "sha256 and the hash of the part in base64; of another part nothing is kept (460).",
 }
-REQUIRED: Final = frozenset({"Tus-Resumable", "Upload-Length", "Upload-Offset"})
-"""Those of requests without which there is a refusal."""
+REQUIRED: Final[Mapping[str, object]] = {"Tus-Resumable": "1.0.0", "Upload-Length": 6, "Upload-Offset": 0}
+"""Those of requests without which there is a refusal, with an example of each."""
 _BYTES: Final = {"type": "integer", "minimum": 0, "maximum": 10**16 - 1}
 SCHEMAS: Final[Mapping[str, Mapping[str, object]]] = {
     "Tus-Resumable": {"type": "string", "const": "1.0.0"},

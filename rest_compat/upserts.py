@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from contract.bulk_vocabulary import BulkOutcome
 from contract.errors import Problem
 from contract.limits import UPSERT_ROWS_MAX
 from resolvers.shared.inputs import Input
+from resolvers.upsert_rows import AccountUpsert, ContactUpsert, DealUpsert, LeadUpsert
 from resolvers.upserts import (
     AccountsUpsert,
     ContactsUpsert,
@@ -19,6 +22,7 @@ from resolvers.upserts import (
     upsert_deals,
     upsert_leads,
 )
+from rest_compat.bodies import ignored_header
 from rest_compat.operations import Handler, Resolver, RestOperation, RestRequest, RestResponse
 from rest_compat.schemas import ROW_PROBLEM_SCHEMA, JsonObject, enumerated, or_null, record_schema
 
@@ -69,10 +73,18 @@ def _shown(done: Upserted) -> JsonObject:
     return {"results": results, **counts, "dry_run": done.dry_run}
 
 
-def _operation(noun: str, resolver: Resolver, body: type[Input], match: str) -> RestOperation:
+def _ignored(rows: Sequence[object], row: type[Input]) -> Mapping[str, str]:
+    """Returns the header that names what rows have and records do not (decision 991)."""
+    named = dict.fromkeys(chain.from_iterable(fields for fields in rows if isinstance(fields, Mapping)))
+    unknown = ignored_header([name for name in named if name not in row.model_fields])
+    return {"X-Ignored-Fields": unknown} if unknown else {}
+
+
+def _operation(noun: str, resolver: Resolver, body: type[Input], row: type[Input], match: str) -> RestOperation:
     async def upsert(call: RestRequest) -> RestResponse:
         """Writes the rows; answers with what came of each."""
-        return RestResponse(_shown(await resolver(call.ctx, call.body)))
+        done = await resolver(call.ctx, call.body)
+        return RestResponse(_shown(done), _ignored(call.body.rows, row))
 
     handler: Handler = upsert
     return RestOperation(
@@ -87,14 +99,15 @@ def _operation(noun: str, resolver: Resolver, body: type[Input], match: str) -> 
         description=f"1 to {UPSERT_ROWS_MAX:,} rows in one transaction, by external key{match} or id. What is wrong "
         "with a row is in its result, whatever the status; with policy=all_or_nothing one bad row is a 422 and nothing "
         "is written. A body has at most 4 MiB.",
+        response_headers=("X-Ignored-Fields",),
         errors=(409,),
         operation_id=f"upserts_{noun}",
     )
 
 
 OPERATIONS: Final = (
-    _operation("accounts", upsert_accounts, AccountsUpsert, ", domain"),
-    _operation("contacts", upsert_contacts, ContactsUpsert, ", e-mail address"),
-    _operation("deals", upsert_deals, DealsUpsert, ""),
-    _operation("leads", upsert_leads, LeadsUpsert, ", e-mail address"),
+    _operation("accounts", upsert_accounts, AccountsUpsert, AccountUpsert, ", domain"),
+    _operation("contacts", upsert_contacts, ContactsUpsert, ContactUpsert, ", e-mail address"),
+    _operation("deals", upsert_deals, DealsUpsert, DealUpsert, ""),
+    _operation("leads", upsert_leads, LeadsUpsert, LeadUpsert, ", e-mail address"),
 )

@@ -65,7 +65,6 @@ _SENTENCES: Final[Mapping[str, str | Callable[[Context], str]]] = {
     "string_unicode": "must be valid Unicode text",
     "string_too_short": _shortest("character"),
     "string_too_long": _longest("character"),
-    "string_pattern_mismatch": lambda told: f"must match the pattern {told['pattern']}",
     "int_type": WHOLE,
     "int_parsing": WHOLE,
     "int_parsing_size": WHOLE,

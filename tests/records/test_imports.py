@@ -272,7 +272,7 @@ async def test_encodings_delimiters_and_ends_of_lines(
         ("email\n", {"delimiter": '"'}, "delimiter", "must be no quote, blank or line break"),
         ("email\n", {"delimiter": ";;"}, "delimiter", "must have at most 1 character"),
         ("email\n", {"dateFormat": "DD.MM"}, "dateFormat", "must have YYYY, MM or M, and DD or D, each once"),
-        ("email\n", {"decimalSign": "'"}, "decimalSign", "must match the pattern"),
+        ("email\n", {"decimalSign": "'"}, "decimalSign", "must be '.' or ','"),
         (";".join(f"c{n}" for n in range(201)) + "\n", {}, "fileId", "has more than 200 columns"),
         (CONTACTS + ";" * 300_000 + "x\n", {}, "fileId", "Line 2: the row has more than 1000 cells"),
         (CONTACTS + ";" * 300_000 + "\n", {}, "fileId", "Line 2: the row has more than 1000 cells"),

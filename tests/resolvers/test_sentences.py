@@ -17,7 +17,7 @@ from storage.columns import columns_of
 
 _LIBRARY: Final = re.compile(
     r"String|Input should|Field required|List should|Value error|Assertion|should (?:be|have|match)|unable to|\[type="
-    r"|valid (?:string|integer|boolean|dictionary|list|number)|pydantic|instance of|is not acceptable"
+    r"|pattern|valid (?:string|integer|boolean|dictionary|list|number)|pydantic|instance of|is not acceptable"
 )
 """Phrases of the library, and the words for a constraint that has no sentence."""
 _VALUES: Final[tuple[Any, ...]] = (

@@ -164,6 +164,26 @@ def test_every_example_fits_its_schema() -> None:
     assert counted > 100
 
 
+def test_every_operation_has_an_example_of_all_that_it_requires() -> None:
+    """Decision 1071."""
+    for path, method, operation in DESCRIBED:
+        for parameter in operation["parameters"]:
+            if parameter.get("required"):
+                assert parameter.get("example") is not None, (method, path, parameter["name"])
+                _validator(parameter["schema"]).validate(parameter["example"])
+
+
+def test_a_path_s_example_is_the_record_that_its_answer_shows() -> None:
+    """Decision 1071."""
+    for path, place in (("/exports/{export_id}", "export_id"), ("/chat/runs/{run_id}", "run_id")):
+        read = DOCUMENT["paths"][path]["get"]
+        [parameter] = [p for p in read["parameters"] if p.get("name") == place]
+        assert parameter["example"] == read["responses"]["200"]["content"]["application/json"]["example"]["id"]
+    [token] = [p for p in DOCUMENT["paths"]["/files/signed/{token}"]["get"]["parameters"] if p.get("name") == "token"]
+    made = DOCUMENT["paths"]["/files/{file_id}/links"]["post"]["responses"]["201"]["content"]["application/json"]
+    assert made["example"]["url"] == f"/files/signed/{token['example']}"
+
+
 def test_the_examples_are_of_something() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     assert set(examples.ANSWERS) <= set(schemas)

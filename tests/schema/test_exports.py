@@ -254,3 +254,14 @@ async def test_a_misspelled_name_lets_nothing_more_in(one: Tenant) -> None:
     for table in (DataExport, DataImport, Report, Merge):
         assert await one.rows(table.id) == []
     assert len(await one.rows(Deal.id)) == 1
+
+
+async def test_an_unknown_name_in_rows_is_told(one: Tenant) -> None:
+    """Decision 991: the rows are written without it, and the header names it once."""
+    rows = [{"external_key": f"k{n}", "name": "n", "emial": "x", "vat id": "y"} for n in range(2)]
+    answer = await one.gateway.http.post("/accounts/upsert", json={"rows": rows}, headers=one.headers("admin"))
+    assert (answer.json()["created"], answer.headers["x-ignored-fields"]) == (2, "emial, vat%20id")
+    known = [{"external_key": "k1", "name": "m"}, None]
+    answer = await one.gateway.http.post("/accounts/upsert", json={"rows": known}, headers=one.headers("admin"))
+    assert (answer.json()["updated"], answer.json()["failed"]) == (1, 1)
+    assert "x-ignored-fields" not in answer.headers

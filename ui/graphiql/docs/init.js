@@ -80,6 +80,9 @@ async function post(query) {
 // The page is served at <prefix>/docs and the description at <prefix>/openapi.json.
 const url = new URL("openapi.json", document.baseURI).href;
 const spec = hoisted(await (await fetch(url, { credentials: "same-origin" })).json());
+// An example of the description makes way for an identifier that there is.
+for (const { parameters } of Object.values(spec.paths).flatMap(Object.values))
+  for (const { in: place, example } of parameters) if (place === "path") ours.add(example);
 let there = {};
 
 function fill() {

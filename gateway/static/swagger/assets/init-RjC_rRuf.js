@@ -529,6 +529,7 @@ async function post(query) {
 }
 var url = new URL("openapi.json", document.baseURI).href;
 var spec = hoisted(await (await fetch(url, { credentials: "same-origin" })).json());
+for (const { parameters } of Object.values(spec.paths).flatMap(Object.values)) for (const { in: place, example } of parameters) if (place === "path") ours.add(example);
 var there = {};
 function fill() {
 	const operations = filled(spec, there);
