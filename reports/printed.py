@@ -70,28 +70,38 @@ def cell_words(cell: Cell, column: Column, decimals: int) -> str:
     return f"{cell:,}" if isinstance(cell, int) else cell
 
 
-def row_words(row: Sequence[Cell], columns: Sequence[Column], decimals: Sequence[int]) -> list[str]:
-    """The cells of a row as a reader sees them; what is counted among amounts has no decimals."""
-    counts = any(column.key == "currency" and cell is None for cell, column in zip(row, columns, strict=True))
-    return [
-        cell_words(cell, column, _decimals(cell) if counts and isinstance(cell, Decimal) else places)
-        for cell, column, places in zip(row, columns, decimals, strict=True)
-    ]
+def row_words(row: Sequence[Cell], columns: Sequence[Column]) -> list[str]:
+    """The cells of a row as a reader sees them."""
+    places = decimals_of(row, columns)
+    return [cell_words(*each) for each in zip(row, columns, places, strict=True)]
 
 
-def decimals_of(number: int, table: Table) -> int:
-    """Says how many decimals the amounts of a column need: none where all are whole, else two or more."""
-    cells = [row[number] for row in (*table.rows, *table.sums, table.totals or ()) if row]
-    needed = [_decimals(cell) for cell in cells if isinstance(cell, Decimal)]
-    most = max(needed, default=0)
-    return max(2, most) if most else 0
+def decimals_of(row: Sequence[Cell], columns: Sequence[Column]) -> list[int]:
+    """Says how many decimals each cell of a row shows: amounts those of their currency (decision 1072), counts none."""
+    currency = currency_of(row, columns)
+    return [_decimals(column.currency or currency, cell) for cell, column in zip(row, columns, strict=True)]
 
 
-def _decimals(value: Decimal) -> int:
-    exponent = value.normalize().as_tuple().exponent
+def currency_of(row: Sequence[Cell], columns: Sequence[Column]) -> str | None:
+    """The currency that a row has in a column of its own."""
+    found = next((cell for cell, column in zip(row, columns, strict=True) if column.key == "currency"), None)
+    return found if isinstance(found, str) else None
+
+
+def _decimals(currency: str | None, cell: Cell) -> int:
+    if currency is not None:
+        return _MINOR.get(currency, 2)
+    exponent = cell.normalize().as_tuple().exponent if isinstance(cell, Decimal) else 0
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
+_MINOR = {
+    **dict.fromkeys(("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND"), 0),
+    **dict.fromkeys(("VUV", "XAF", "XOF", "XPF"), 0),
+    **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
+    **dict.fromkeys(("CLF", "UYW"), 4),
+}
+"""The decimals of currencies that have not two, by ISO 4217."""
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November"),
     "December",

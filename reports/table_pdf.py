@@ -6,14 +6,15 @@ The same rows at the same moment give the same bytes.
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
+from typing import Any
 
 import orjson
 import typst
 
 from contract.vocabulary import ReportColumnType
 from reports.pdf import FAMILIES, FOLDER, fonts
-from reports.printed import KINDS, LEADING, NOTHING, Printed, cell_words, decimals_of, moment, row_words
-from reports.table import Cell, Column
+from reports.printed import KINDS, LEADING, NOTHING, Printed, cell_words, currency_of, moment, row_words
+from reports.table import Cell, Column, Table
 from reports.text import breakable, cut, one_line
 
 _WIDE = 6
@@ -30,7 +31,7 @@ def render_pdf(printed: Printed) -> bytes:
     compiler = typst.Compiler(_template(), root=str(FOLDER), font_paths=fonts())
     made = compiler.compile(
         format="pdf",
-        sys_inputs={"content": orjson.dumps(_shown(printed)).decode()},
+        sys_inputs={"content": orjson.dumps(shown(printed)).decode()},
         timestamp=int(printed.prepared.timestamp()),
     )
     if not isinstance(made, bytes):  # only pictures come in several parts
@@ -47,13 +48,12 @@ def _text(words: str, most: int) -> str:
     return breakable(cut(one_line(words), most))
 
 
-def _shown(printed: Printed) -> dict[str, object]:
+def shown(printed: Printed) -> dict[str, Any]:  # Any: what the template reads
     """The report in the words that the template places."""
     table = printed.table
-    decimals = [decimals_of(number, table) for number in range(len(table.columns))]
 
     def words(row: Sequence[Cell], empty: str = NOTHING) -> list[str]:
-        found = zip(row, row_words(row, table.columns, decimals), strict=True)
+        found = zip(row, row_words(row, table.columns), strict=True)
         return [empty if cell is None else _text(said, 160) for cell, said in found]
 
     totals = [_labelled(words(row, ""), row, table.columns, apart=True) for row in table.sums]
@@ -72,8 +72,8 @@ def _shown(printed: Printed) -> dict[str, object]:
         "columns": [_titled(column) for column in table.columns],
         "rows": [words(row) for row in table.rows[:ROWS]],
         "totals": totals,
-        "cards": _cards(printed, decimals),
-        "charts": _charts(printed, decimals),
+        "cards": _cards(printed),
+        "charts": _charts(printed),
         "left_out": _left_out(printed),
     }
 
@@ -95,25 +95,22 @@ def _titled(column: Column) -> dict[str, object]:
 
 def _labelled(words: list[str], row: Sequence[Cell], columns: Sequence[Column], *, apart: bool) -> dict[str, object]:
     """A line of sums, called by its currency where it is that of one of several."""
-    places = [number for number, column in enumerate(columns) if column.key == "currency"]
-    currency = next((row[place] for place in places), None)
-    return {"cells": [f"Sum in {currency}" if apart else "Total", *words[1:]], "apart": apart}
+    return {"cells": [f"Sum in {currency_of(row, columns)}" if apart else "Total", *words[1:]], "apart": apart}
 
 
-def _cards(printed: Printed, decimals: Sequence[int]) -> list[dict[str, object]]:
-    """The figures at the top: the leading amount in each currency, and how many there are of the rest."""
+def _cards(printed: Printed) -> list[dict[str, object]]:
+    """The figures at the top: the leading amount in the main currencies, and how many there are of the rest."""
     table = printed.table
     if table.totals is None or not table.rows:
         return []
     cards: list[dict[str, object]] = []
-    lines = table.sums or [table.totals]
     place = _place(table.columns, LEADING[printed.kind])
-    for line in lines[:_CHARTS]:
-        column, cell = table.columns[place], line[place]
-        if cell is not None:
-            currency = _currency(table.columns, line)
+    for line in _main_first(table)[:_CHARTS] or [table.totals]:
+        column = table.columns[place]
+        if line[place] is not None:
+            currency = currency_of(line, table.columns)
             label = column.title if currency is None else f"{column.title}, {currency}"
-            cards.append({"label": label, "value": cell_words(cell, column, decimals[place])})
+            cards.append({"label": label, "value": row_words(line, table.columns)[place]})
     for number, column in enumerate(table.columns):
         cell = table.totals[number]
         if column.type is ReportColumnType.INTEGER and number != place and cell is not None and len(cards) < 4:
@@ -121,15 +118,26 @@ def _cards(printed: Printed, decimals: Sequence[int]) -> list[dict[str, object]]
     return cards
 
 
-def _charts(printed: Printed, decimals: Sequence[int]) -> list[dict[str, object]]:
-    """A chart of the leading column for each currency: nothing where there are too many bars, or too few."""
+def _main_first(table: Table) -> list[Sequence[Cell]]:
+    """The sums of each currency, that of the most records first (decision 1072)."""
+    counts = [number for number, column in enumerate(table.columns) if column.type is ReportColumnType.INTEGER]
+
+    def number_of(line: Sequence[Cell]) -> int:
+        return sum(cell for cell in (line[number] for number in counts) if isinstance(cell, int))
+
+    return sorted(table.sums, key=number_of, reverse=True)
+
+
+def _charts(printed: Printed) -> list[dict[str, object]]:
+    """A chart of the leading column for the main currencies: nothing where there are too many bars, or too few."""
     table = printed.table
     place = _place(table.columns, LEADING[printed.kind])
     column = table.columns[place]
-    groups: dict[str | None, list[Sequence[Cell]]] = {}
+    by_currency = column.type is ReportColumnType.DECIMAL
+    ordered = [currency_of(line, table.columns) for line in _main_first(table)] if by_currency else []
+    groups: dict[str | None, list[Sequence[Cell]]] = {currency: [] for currency in ordered}
     for row in table.rows:
-        by_currency = column.type is ReportColumnType.DECIMAL
-        groups.setdefault(_currency(table.columns, row) if by_currency else None, []).append(row)
+        groups.setdefault(currency_of(row, table.columns) if by_currency else None, []).append(row)
     charts: list[dict[str, object]] = []
     for currency, rows in groups.items():
         values = [Decimal(cell) if isinstance(cell, int | Decimal) else Decimal(0) for cell in (r[place] for r in rows)]
@@ -139,7 +147,7 @@ def _charts(printed: Printed, decimals: Sequence[int]) -> list[dict[str, object]
                 {
                     "label": _text(_label(row, table.columns), 60),
                     "share": float(min(max(value / most, Decimal(0)), Decimal(1))),
-                    "shown": cell_words(row[place], column, decimals[place]),
+                    "shown": row_words(row, table.columns)[place],
                 }
                 for row, value in zip(rows, values, strict=True)
             ]
@@ -156,8 +164,3 @@ def _label(row: Sequence[Cell], columns: Sequence[Column]) -> str:
 
 def _place(columns: Sequence[Column], key: str) -> int:
     return next(number for number, column in enumerate(columns) if column.key == key)
-
-
-def _currency(columns: Sequence[Column], row: Sequence[Cell]) -> str | None:
-    found = next((row[number] for number, column in enumerate(columns) if column.key == "currency"), None)
-    return found if isinstance(found, str) else None

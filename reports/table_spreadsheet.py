@@ -11,7 +11,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from contract.vocabulary import ReportColumnType
 from reports.colors import HAIR, INK, MUTED, Palette
-from reports.printed import KINDS, NOTHING, Printed, cell_words, decimals_of, moment
+from reports.printed import KINDS, Printed, currency_of, decimals_of, moment, row_words
 from reports.spreadsheet_parts import FONT, inert
 from reports.table import Cell, Column
 from reports.text import clean, cut, one_line
@@ -60,7 +60,7 @@ class _Written:
     def rows(self, sheet: Worksheet) -> None:
         """The sheet with the table."""
         table = self._printed.table
-        decimals = [decimals_of(number, table) for number in range(len(table.columns))]
+        widths = self._widths()
         sheet.hide_gridlines(2)
         sheet.set_landscape()
         sheet.set_paper(9)
@@ -77,17 +77,17 @@ class _Written:
             head = self.style(bold=True, font_color="#ffffff", bg_color=_STRONG, **right)
             title = column.title if column.currency is None else f"{column.title} ({column.currency})"
             sheet.write_string(_HEAD, number, title, head)
-            sheet.set_column(number, number, self._width(number, decimals[number]))
+            sheet.set_column(number, number, widths[number])
         line = _HEAD
         for line, row in enumerate(table.rows, _HEAD + 1):
-            self._line(sheet, line, row, decimals, bottom=1, bottom_color=HAIR)
+            self._line(sheet, line, row, bottom=1, bottom_color=HAIR)
         if table.rows:
             sheet.autofilter(_HEAD, 0, line, len(table.columns) - 1)
         for sums in table.sums:
             line += 1
-            self._sums(sheet, line, f"Sum in {_currency(table.columns, sums)}", sums, decimals, top=1)
+            self._sums(sheet, line, f"Sum in {currency_of(sums, table.columns)}", sums, top=1)
         if table.totals is not None:
-            self._sums(sheet, line + 1, "Total", table.totals, decimals, top=2)
+            self._sums(sheet, line + 1, "Total", table.totals, top=2)
         sheet.freeze_panes(_HEAD + 1, 1)
         sheet.repeat_rows(_HEAD)
 
@@ -115,17 +115,15 @@ class _Written:
         facts = [f"{label}: {text}" for label, text in self._printed.facts]
         return inert(cut(" · ".join([KINDS[self._printed.kind], *facts, moment(self._printed.prepared)]), 500))
 
-    def _sums(
-        self, sheet: Worksheet, line: int, label: str, sums: Sequence[Cell], decimals: Sequence[int], *, top: int
-    ) -> None:
-        self._line(sheet, line, sums, decimals, bold=True, top=top, top_color=_STRONG)
+    def _sums(self, sheet: Worksheet, line: int, label: str, sums: Sequence[Cell], *, top: int) -> None:
+        self._line(sheet, line, sums, bold=True, top=top, top_color=_STRONG)
         sheet.write_string(line, 0, label, self.style(bold=True, top=top, top_color=_STRONG))
 
-    def _line(
-        self, sheet: Worksheet, line: int, row: Sequence[Cell], decimals: Sequence[int], **properties: object
-    ) -> None:
-        for number, (cell, column) in enumerate(zip(row, self._printed.table.columns, strict=True)):
-            form = _form(column, decimals[number])
+    def _line(self, sheet: Worksheet, line: int, row: Sequence[Cell], **properties: object) -> None:
+        columns = self._printed.table.columns
+        places = decimals_of(row, columns)
+        for number, (cell, column) in enumerate(zip(row, columns, strict=True)):
+            form = _form(column, places[number])
             style = self.style(**properties, **({"num_format": form} if form else {}))
             if cell is None:
                 sheet.write_blank(line, number, None, style)
@@ -138,14 +136,15 @@ class _Written:
             else:
                 sheet.write_string(line, number, inert(clean(cell)), style)
 
-    def _width(self, number: int, decimals: int) -> float:
-        """The width that the cells of a column need, in characters."""
+    def _widths(self) -> list[float]:
+        """The widths that the cells of the columns need, in characters."""
         table = self._printed.table
-        column = table.columns[number]
-        cells = [row[number] for row in (*table.rows, *table.sums, table.totals or ()) if row]
-        longest = max((len(NOTHING if c is None else cell_words(c, column, decimals)) for c in cells), default=0)
-        least = 16 if number == 0 else 0
-        return float(min(_WIDEST, max(least, longest + 3, len(column.title) + (9 if column.currency else 4))))
+        titles = [len(column.title) + (9 if column.currency else 4) for column in table.columns]
+        needed = [max(16, titles[0]), *titles[1:]]
+        for row in (*table.rows, *table.sums, *([] if table.totals is None else [table.totals])):
+            words = row_words(row, table.columns)
+            needed = [max(most, len(word) + 3) for most, word in zip(needed, words, strict=True)]
+        return [float(min(_WIDEST, most)) for most in needed]
 
 
 def _is_left(column: Column) -> bool:
@@ -170,7 +169,3 @@ def _form(column: Column, decimals: int) -> str:
 def _is_exact(value: Decimal) -> bool:
     """Says whether a spreadsheet's number keeps all its digits (decision 552)."""
     return len(value.normalize().as_tuple().digits) <= _EXACT_DIGITS
-
-
-def _currency(columns: Sequence[Column], row: Sequence[Cell]) -> Cell:
-    return next((row[number] for number, column in enumerate(columns) if column.key == "currency"), None)
