@@ -109,7 +109,7 @@ async def pair(folder: Path, primary: Server, *standbys: Server) -> AsyncIterato
                 yield Pair(live, (live.service.address, second.address), client)
 
 
-@pytest.mark.parametrize("pairs", [300, pytest.param(20_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("pairs", [300, pytest.param(20_000, marks=[pytest.mark.long, pytest.mark.soak])])
 async def test_no_read_is_stale(pairs: int, servers: tuple[Server, Standby, Standby], tmp_path: Path) -> None:
     numbers = count()
 

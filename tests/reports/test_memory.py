@@ -65,9 +65,9 @@ def test_a_report_that_says_too_much_is_refused(name: str) -> None:
 
 
 @pytest.mark.long
-def test_a_process_that_has_loaded_the_service_takes_less_than_160_mb() -> None:
+def test_a_process_that_has_loaded_the_service_takes_less_than_165_mb() -> None:
     """What it takes for requests comes on top: docs/performance.md says what is held, and by what."""
-    assert _kilobytes(_service(), "VmHWM") < 160_000
+    assert _kilobytes(_service(), "VmHWM") < 165_000
 
 
 @pytest.mark.long

@@ -210,7 +210,7 @@ async def test_what_a_closed_connection_refuses_is_unavailable_and_no_text_of_a_
         async with database.writing(org) as writing:
             await writing.find(Account)
             assert isinstance(writing, WritingSession)
-            (await writing._driver()).terminate()
+            (await writing.driver()).terminate()
             await writing.find(Account)
 
     async def mistaken() -> None:
