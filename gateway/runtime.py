@@ -60,6 +60,7 @@ from resolvers.shared.lanes import Lanes
 from storage.analytics.runners import runner_of
 from storage.base import now
 from storage.change_feed import ChangeFeed
+from storage.meanwhile import meanwhile
 from storage.queries import jobs
 from transport.readiness import Check
 
@@ -247,12 +248,8 @@ class Runtime:
         """Take up meanwhile what other processes left of chats, until the service begins to end."""
         from resolvers.chat_taking import keep_taking  # with all resolvers, which who only examines does not need
 
-        taking = asyncio.create_task(keep_taking(lambda: self.services, self.stopping))
-        try:
+        async with meanwhile(keep_taking(lambda: self.services, self.stopping)):
             yield
-        finally:
-            taking.cancel()
-            await asyncio.gather(taking, return_exceptions=True)
 
     async def _close(self) -> None:
         """Close everything; what takes longer than the end may is left as it is."""

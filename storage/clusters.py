@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlalchemy import DateTime, bindparam, select
@@ -19,7 +19,8 @@ from sqlmodel import col
 from contract.errors import TimedOut, Unavailable
 from storage.connection_pool import Driver
 from storage.expressions import AnySelect
-from storage.statements import AnyRow, AnyValue, CompiledStatement
+from storage.meanwhile import meanwhile
+from storage.statements import AnyValue, CompiledStatement
 from storage.tables import Organization
 from storage.tenancy.sessions import FollowingSession, ReadingSession, RowT, TenantSession, WritingSession
 
@@ -37,6 +38,8 @@ REFRESH_SECONDS = 1.0
 _LEFT_SECONDS = 5.0
 """The time for which nobody looks after a server that was away."""
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+_OVERLAP = timedelta(minutes=1)
+"""Of two moves at once the later one may be seen first, and the clock of a promoted standby may be behind."""
 
 
 Place = tuple[str | None, str | None, datetime | None]
@@ -78,24 +81,20 @@ class Clusters:
         return {name for _, name in self._places.values() if name is not None} - self._others.keys()
 
     async def refresh(self) -> None:
-        """Ask the directory for what has moved since it was asked last."""
-        since = self._newest or _FIRST
+        """Ask the directory for what has moved since it was asked last, and a while before that."""
+        since = _FIRST if self._newest is None else self._newest - _OVERLAP
         async with self._directory.directory() as session:
             rows = await session.fetch("organizations_moved", _moved, since=since)
         self.note((row.id, row.cluster, row.moved_at) for row in rows)
-        self._newest = max((row.moved_at for row in rows), default=since)
+        self._newest = max((row.moved_at for row in rows), default=self._newest or _FIRST)
 
     @asynccontextmanager
     async def followed(self) -> "AsyncIterator[None]":
         """Keep asking meanwhile."""
         with suppress(Unavailable, TimedOut):
             await self.refresh()
-        following = asyncio.create_task(self._follow())
-        try:
+        async with meanwhile(self._follow()):
             yield
-        finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
 
     async def _follow(self) -> None:
         while True:
@@ -220,15 +219,8 @@ class ReadingAway(ReadingSession):
         super().__init__(database, organization)
         self._directory = directory
 
-    async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        if _is_of_directory(prepared):
-            return await ReadingSession(self._directory, self._organization)._send(prepared, parameters)
-        return await super()._send(prepared, parameters)
-
-    async def _send_text(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        if _is_of_directory(prepared):
-            return await ReadingSession(self._directory, self._organization)._send_text(prepared, parameters)
-        return await super()._send_text(prepared, parameters)
+    def _server_of(self, prepared: CompiledStatement) -> "Database":
+        return self._directory if _is_of_directory(prepared) else self._database
 
 
 class WritingAway(WritingSession):
@@ -255,17 +247,8 @@ class WritingAway(WritingSession):
         """The row that `find` gives, as it is at the moment: before the transaction, which it does not begin."""
         return await ReadingAway(self._database, self.org_id, self._directory).find(model, **equal)
 
-    async def _driver_of(self, prepared: CompiledStatement) -> Driver:
-        return await (self._at_directory.driver() if _is_of_directory(prepared) else self.driver())
-
-    async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        return await self._database.send(await self._driver_of(prepared), prepared, parameters)
-
-    async def _send_text(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        return await self._database.send_text(await self._driver_of(prepared), prepared, parameters)
-
-    async def _count(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
-        return await self._database.count(await self._driver_of(prepared), prepared, parameters)
+    def _driver_of(self, prepared: CompiledStatement) -> Awaitable[Driver]:
+        return self._at_directory.driver() if _is_of_directory(prepared) else self.driver()
 
     @asynccontextmanager
     async def within(self) -> "AsyncIterator[Self]":

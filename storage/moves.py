@@ -15,6 +15,16 @@ import asyncpg
 from sqlalchemy.engine import URL, make_url
 
 from storage.clusters import DIRECTORY
+from storage.moved_rows import (
+    COUNTER,
+    LATER,
+    bring_counter,
+    bring_directory,
+    bring_later,
+    home_of,
+    say_moved,
+    say_where,
+)
 from storage.postgres.organization_copy import (
     Copy,
     Hindrance,
@@ -32,23 +42,32 @@ from storage.postgres.organization_copy import (
 from storage.queries.organization_rows import tables
 from storage.tenancy.guard import OF_DIRECTORY
 
-LATER = ("job_queue", "analytics_watches", "chat_watches", "reminder_watches", "report_watches", "webhook_watches")
-"""Tables that workers look into for all organizations: their rows come with the switch and not before."""
 _STAYS = frozenset({"file_leftovers"})
 """Bytes that no row names are removed by whoever finds them."""
+_EXPIRING = frozenset({"idempotency_keys"})
+"""Rows that end by their age are deleted on every server, whoever is at home there (jobs/upkeep.py)."""
 CATCH_UP_SECONDS = 0.4
 TRIES = 60
 TRY_PAUSE_SECONDS = 1.0
 DRAIN_SECONDS = 10.0
 """What a statement that began before the switch may still take, on the server that the organization has left."""
 _COMPARED_AT_ONCE_SECONDS = 0.2
+_OUT = "copy"
+"""The name of a database outside, and what it says of an organization that is being copied there."""
+_TROUBLE = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+"""What becomes of a connection, or of a statement."""
 
 Say = Callable[[str], None]
 
 
 def copied_tables() -> list[str]:
     """The tables that PostgreSQL copies: those of an organization, but for what stays or comes later."""
-    return [str(table.name) for table in tables() if table.name not in {*OF_DIRECTORY, *LATER, *_STAYS}]
+    apart = {*OF_DIRECTORY, *LATER, *_STAYS, COUNTER}
+    return [str(table.name) for table in tables() if table.name not in apart]
+
+
+class LeftBehind(Hindrance):
+    """The organization has moved, and what is left where it lay is not deleted."""
 
 
 @dataclass
@@ -61,6 +80,7 @@ class Moved:
     """How long writes were refused, each time."""
     compared: str = ""
     deleted: int = 0
+    has_switched: bool = False
 
 
 class Servers:
@@ -92,23 +112,30 @@ async def move(
 ) -> Moved:
     """Move the organization to the server of this name, or end what a move there has left.
 
-    Raises Hindrance where it cannot be done: it lies then where it lay, and what was copied is gone again.
+    Raises Hindrance where it cannot be done: it lies then where it lay, and what was copied is gone again. Raises
+    LeftBehind where it has moved, and the end of it is still to be done.
     """
     servers, moved = Servers(addresses), Moved()
     try:
         directory = await servers.to(DIRECTORY)
         async with _alone(directory, org_id):
-            home = await _home(directory, org_id)
+            home = await home_of(directory, org_id)
             servers.address(to)
-            if home != to:
-                await _Move(servers, org_id, home, to, say, moved).run(directory, drain_seconds)
+            others = sorted(servers.addresses.keys() - {home})
+            deleted = await _end_what_is_left(servers, org_id, home, others, say, needed=to)
+            if home == to:
+                moved.deleted = deleted
             else:
-                moved.deleted = await _end_what_is_left(servers, org_id, home, say)
-    except (asyncpg.PostgresError, OSError) as error:
-        raise Hindrance(f"{type(error).__name__}: {error}") from error
+                await _Move(servers, org_id, home, to, say, moved).run(directory, drain_seconds)
+    except (Hindrance, *_TROUBLE) as error:
+        raise (LeftBehind if moved.has_switched else Hindrance)(_words(error)) from error
     finally:
         await servers.close()
     return moved
+
+
+def _words(error: Exception) -> str:
+    return str(error) if isinstance(error, Hindrance) else f"{type(error).__name__}: {error}"
 
 
 async def copy_out(addresses: Mapping[str, str | URL], org_id: str, url: str | URL, say: Say) -> Moved:
@@ -120,16 +147,13 @@ async def copy_out(addresses: Mapping[str, str | URL], org_id: str, url: str | U
     try:
         directory = await servers.to(DIRECTORY)
         async with _alone(directory, org_id):
-            home = await _home(directory, org_id)
+            home = await home_of(directory, org_id)
             await _Move(servers, org_id, home, _OUT, say, moved).run_out(directory)
-    except (asyncpg.PostgresError, OSError) as error:
-        raise Hindrance(f"{type(error).__name__}: {error}") from error
+    except _TROUBLE as error:
+        raise Hindrance(_words(error)) from error
     finally:
         await servers.close()
     return moved
-
-
-_OUT = "copy"
 
 
 @asynccontextmanager
@@ -137,29 +161,6 @@ async def _alone(directory: asyncpg.Connection, org_id: str) -> AsyncIterator[No
     if not await directory.fetchval("SELECT pg_try_advisory_lock(hashtextextended($1::text, 58))", org_id):
         raise Hindrance("somebody moves it already")
     yield
-
-
-async def _home(directory: asyncpg.Connection, org_id: str) -> str:
-    row = await directory.fetchrow("SELECT cluster FROM organizations WHERE id = $1", org_id)
-    if row is None:
-        raise Hindrance("there is no such organization")
-    return row["cluster"] or DIRECTORY
-
-
-def _said(name: str) -> str | None:
-    """What `organizations.cluster` says of a server."""
-    return None if name == DIRECTORY else name
-
-
-async def _say_where(connection: asyncpg.Connection, org_id: str, name: str) -> None:
-    """Have a server other than the directory's say where the organization lies."""
-    await connection.execute(
-        "INSERT INTO organizations (id, external_id, name, created_at, cluster) "
-        "VALUES ($1::uuid, $1::uuid::text, '', now(), $2) "
-        "ON CONFLICT (id) DO UPDATE SET cluster = excluded.cluster",
-        org_id,
-        _said(name),
-    )
 
 
 @dataclass
@@ -172,11 +173,10 @@ class _Move:
     moved: Moved
 
     async def run(self, directory: asyncpg.Connection, drain_seconds: float) -> None:
-        """All of it."""
-        source, target = await self.servers.to(self.home), await self.servers.to(self.to)
-        await _check(source, target)
-        copy = Copy(self.org_id, copied_tables(), source, target)
-        await self._begin_anew(copy)
+        """All of it, where nothing is left of another try."""
+        # The connection that has the move for itself holds writers off as well where it can: it is lost with both.
+        source = directory if self.home == DIRECTORY else await self.servers.to(self.home)
+        copy = Copy(self.org_id, copied_tables(), source, await self.servers.to(self.to))
         try:
             await copy.begin(conninfo(self.servers.address(self.home)))
             self.say(f"Copying from {self.home} to {self.to}.")
@@ -185,23 +185,28 @@ class _Move:
             self.say(f"Copied and compared: {self.moved.rows} rows of {self.moved.tables} tables. Switching.")
             before = await self._switch(copy, directory, at_once=seconds < _COMPARED_AT_ONCE_SECONDS)
         except (Exception, asyncio.CancelledError):
-            if await _home(directory, self.org_id) == self.home:
-                await self._begin_anew(copy)  # nothing of it stays
+            if await home_of(directory, self.org_id) == self.home:  # not where somebody else may move it by now
+                await _end_what_is_left(self.servers, self.org_id, self.home, [self.to], self.say, needed=self.to)
             raise
         self.say(f"It lies on {self.to}. Deleting what is left on {self.home} once nobody reads it there.")
         await copy.cut()
         await asyncio.sleep(drain_seconds)
         self._must_equal(before, await sums(source, self.org_id, copy.tables), "was written to after the switch")
-        self.moved.deleted = await delete_rows(source, self.org_id, copied_tables())
+        if await home_of(directory, self.org_id) != self.to:  # asked over the connection that has the move for itself
+            raise Hindrance("somebody has moved it on")
+        self.moved.deleted = await delete_rows(source, self.org_id, [COUNTER, *copied_tables()])
 
     async def run_out(self, directory: asyncpg.Connection) -> None:
         """A copy for good, in place of a move."""
         source, target = await self.servers.to(self.home), await self.servers.to(self.to)
         await _check(source, target)
-        if others := await target.fetchval("SELECT count(*) FROM organizations WHERE id <> $1", self.org_id):
+        strange = "SELECT count(*) FROM organizations WHERE id <> $1 OR cluster IS DISTINCT FROM $2"
+        if others := await target.fetchval(strange, self.org_id, _OUT):  # but for what another try has begun
             raise Hindrance(f"the database has {others} organizations: name one that has none")
         copy = Copy(self.org_id, copied_tables(), source, target)
-        await self._begin_anew(copy)
+        await copy.cut()
+        await say_where(target, self.org_id, _OUT)
+        await delete_rows(target, self.org_id, [COUNTER, *reversed(copied_tables())])
         try:
             await copy.begin(conninfo(self.servers.address(self.home)))
             self.say("Copying.")
@@ -210,18 +215,10 @@ class _Move:
                 await end_subscription(target, copy.name)
             found = await self._compared(copy, still, target)
             self.moved.rows, self.moved.tables = sum(rows for rows, _, _ in found.values()), len(found)
-            await _bring_directory(directory, target, self.org_id)
+            await bring_counter(still, target, self.org_id)
+            await bring_directory(directory, target, self.org_id)
         finally:
             await copy.cut()
-
-    async def _begin_anew(self, copy: Copy) -> None:
-        """Undo what another try may have left; the directory has the say."""
-        if self.home != DIRECTORY:
-            await _say_where(copy.source, self.org_id, self.home)
-        await copy.cut()
-        if self.to != DIRECTORY:
-            await _say_where(copy.target, self.org_id, self.home)
-        await delete_rows(copy.target, self.org_id, [*LATER, *reversed(copied_tables())])
 
     async def _rehearse(self, copy: Copy) -> float:
         """Compare every table, as of a moment; the seconds that the comparison took."""
@@ -243,18 +240,16 @@ class _Move:
         """Let the organization lie on the other server; what its rows came to in that moment."""
         async with self._held(copy) as (source, target):
             compared = await self._compared(copy, source, target) if at_once else None
+            await bring_counter(source, copy.target, self.org_id)
             if self.to != DIRECTORY:
-                await _say_where(copy.target, self.org_id, self.to)
+                await say_where(copy.target, self.org_id, self.to)
+            # Over the connection that holds writers off (decision 1103): where it is lost, they are let in, and it has
+            # not moved.
             if self.home != DIRECTORY:  # before the directory, so that nobody can write there whatever follows
-                still = await self.servers.to(self.home)
-                await _say_where(still, self.org_id, self.to)
-            await directory.execute(
-                "UPDATE organizations SET cluster = $2, moved_at = greatest(clock_timestamp(), moved_at + interval "
-                "'1 microsecond') WHERE id = $1",
-                self.org_id,
-                _said(self.to),
-            )
-            await _bring_later(await self.servers.to(self.home), copy.target, self.org_id)
+                await say_where(copy.source, self.org_id, self.to)
+            await say_moved(directory, self.org_id, self.to)
+            self.moved.has_switched = True
+        await bring_later(await self.servers.to(self.home), copy.target, self.org_id)
         self.moved.compared = "while writes were refused" if at_once else "before and after the switch"
         found = compared or await self._compared(copy, source, target)
         await asyncio.gather(source.close(), target.close())
@@ -287,8 +282,8 @@ class _Move:
             await asyncio.sleep(TRY_PAUSE_SECONDS)
 
     def _must_equal(self, one: Sums, other: Sums, words: str) -> None:
-        if different := differing(one, other):
-            raise Hindrance(f"{', '.join(different)} {words}")
+        if different := set(differing(one, other)) - (_EXPIRING if self.moved.has_switched else set()):
+            raise Hindrance(f"{', '.join(sorted(different))} {words}")
 
 
 async def _check(source: asyncpg.Connection, target: asyncpg.Connection) -> None:
@@ -306,58 +301,34 @@ async def _check(source: asyncpg.Connection, target: asyncpg.Connection) -> None
         raise Hindrance(f"this version does not know all tables there: {', '.join(sorted(strange))}")
 
 
-async def _bring_later(source: asyncpg.Connection, target: asyncpg.Connection, org_id: str) -> None:
-    """Take the places in queues from one server to the other; a worker that has one in hand goes on there."""
-    async with source.transaction(), target.transaction():
-        await source.execute("SET LOCAL session_replication_role = replica")
-        for table in LATER:  # six
-            rows = await source.fetch(f"DELETE FROM {table} WHERE org_id = $1 RETURNING *", org_id)  # noqa: S608  # names of our tables
-            await _insert(target, table, rows)
+async def _end_what_is_left(
+    servers: Servers, org_id: str, home: str, others: Sequence[str], say: Say, *, needed: str
+) -> int:
+    """End what a move has left, at home and on the other servers; how many rows were deleted on those (decision 1102).
 
-
-async def _bring_directory(source: asyncpg.Connection, target: asyncpg.Connection, org_id: str) -> None:
-    """Copy who the organization and its members are, without what would let anybody in."""
-    members = "SELECT m.* FROM members m JOIN memberships s USING (subject) WHERE s.org_id = $1"
-    found = {
-        "members": await source.fetch(members, org_id),
-        "memberships": await source.fetch("SELECT * FROM memberships WHERE org_id = $1", org_id),
-    }
-    named = await source.fetchrow("SELECT external_id, name, created_at FROM organizations WHERE id = $1", org_id)
-    async with target.transaction():
-        await target.execute(
-            "UPDATE organizations SET external_id = $2, name = $3, created_at = $4, cluster = NULL WHERE id = $1",
-            *(org_id, *named.values()),
-        )
-        for table, rows in found.items():
-            await _insert(target, table, rows)
-
-
-async def _insert(target: asyncpg.Connection, table: str, rows: Sequence[asyncpg.Record]) -> None:
-    """Insert rows of the same table elsewhere, but for those that are there."""
-    if rows:
-        names = ", ".join(rows[0].keys())
-        values = ", ".join(f"${place + 1}" for place in range(len(rows[0])))
-        statement = f"INSERT INTO {table} ({names}) VALUES ({values}) ON CONFLICT DO NOTHING"  # noqa: S608  # our tables
-        await target.executemany(statement, [tuple(row.values()) for row in rows])
-
-
-async def _end_what_is_left(servers: Servers, org_id: str, home: str, say: Say) -> int:
-    """End what a move has left on servers that the organization does not lie on; how many rows were deleted there."""
+    One that is away keeps what is left there, unless it is needed.
+    """
     number, at_home = 0, await servers.to(home)
     name = Copy(org_id, (), at_home, at_home).name
     await end_subscription(at_home, name)  # first: what is deleted elsewhere would be deleted here
     await end_publication(at_home, name)
     if home != DIRECTORY:
-        await _say_where(at_home, org_id, home)
-    for other in servers.addresses.keys() - {home}:
-        connection = await servers.to(other)
+        await say_where(at_home, org_id, home)
+    for other in others:
+        try:
+            connection = await servers.to(other)
+        except OSError:
+            if other == needed:
+                raise
+            say(f"{other} is away: what a move may have left there stays.")
+            continue
         await _check(connection, at_home)
         await end_subscription(connection, name)
         await end_publication(connection, name)
         if other != DIRECTORY:
-            await _say_where(connection, org_id, home)
-        await _bring_later(connection, at_home, org_id)
-        deleted = await delete_rows(connection, org_id, copied_tables())
+            await say_where(connection, org_id, home)
+        await bring_later(connection, at_home, org_id)
+        deleted = await delete_rows(connection, org_id, [COUNTER, *copied_tables()])
         if deleted:
             say(f"{deleted} rows that were left on {other} are deleted.")
         number += deleted

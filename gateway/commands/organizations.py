@@ -164,6 +164,7 @@ def move(
     """
     from asyncio import run
 
+    from storage.moves import LeftBehind
     from storage.moves import move as move_to
     from storage.postgres.organization_copy import Hindrance
 
@@ -172,6 +173,8 @@ def move(
     addresses = configuration.servers_to_move_between
     try:
         moved = run(move_to(addresses, org_id, cluster, say))
+    except LeftBehind as error:
+        fail(f"{org} lies on {cluster} now, and its rows are not deleted where it lay: {error}")
     except Hindrance as error:
         fail(f"{org} is not moved: {error}")
     refused = max(moved.refused_seconds, default=0.0)

@@ -4,7 +4,7 @@ import asyncio
 import platform
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -22,6 +22,7 @@ from gateway.runtime import Runtime
 from schema.execution import Documents
 from storage.base import now
 from storage.clusters import found_on_servers
+from storage.meanwhile import meanwhile
 from storage.queries import jobs
 from storage.queries.jobs import Depth
 from storage.tenancy.sessions import TenantSession
@@ -52,14 +53,11 @@ class MetricsEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        looking = asyncio.create_task(self._look_for_ever())
         try:
-            yield
+            async with meanwhile(self._look_for_ever()):
+                yield
         finally:
-            looking.cancel()
             tallies.give_all()
-            with suppress(asyncio.CancelledError):
-                await looking
             for each in self._in_turns:  # a few
                 await each.stop()
 

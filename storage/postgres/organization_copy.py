@@ -27,6 +27,8 @@ _ALIKE = {
 }
 """Settings with which two servers write a value in the same way."""
 _LOCK_MILLISECONDS = 300
+_SILENT_MILLISECONDS = 60_000
+"""A mover that is silent for so long while it holds writers off is gone, and its machine perhaps with it."""
 
 Sum = tuple[int, int, int]
 """How many rows there are, and two sums of halves of their hashes: they do not depend on an order."""
@@ -121,12 +123,21 @@ class Copy:
     async def stopped(self) -> AsyncIterator[None]:
         """While nobody writes to the organization at the source: those who try are refused (`crm_enter`).
 
-        Raises LockNotAvailableError where those who write already do not end in time.
+        What is said over the same connection is said while nobody writes, or not at all. Raises LockNotAvailableError
+        where those who write already do not end in time.
         """
-        async with self.source.transaction():
-            await self.source.execute(f"SET LOCAL lock_timeout = {_LOCK_MILLISECONDS}")
-            await self.source.execute("SELECT pg_advisory_xact_lock(hashtextextended($1::text, 57))", self.org_id)
-            yield
+        lock = "hashtextextended($1::text, 57)"
+        await self.source.execute(
+            f"SET lock_timeout = {_LOCK_MILLISECONDS}; SET idle_session_timeout = {_SILENT_MILLISECONDS}"
+        )
+        try:
+            await self.source.execute(f"SELECT pg_advisory_lock({lock})", self.org_id)
+            try:
+                yield
+            finally:
+                await self.source.execute(f"SELECT pg_advisory_unlock({lock})", self.org_id)
+        finally:
+            await self.source.execute("RESET lock_timeout; RESET idle_session_timeout")
 
     async def caught_up(self, observer: asyncpg.Connection, seconds: float) -> None:
         """Wait until all that is committed at the source by now is there. Raises TimeoutError."""
@@ -187,13 +198,14 @@ async def identity(connection: asyncpg.Connection) -> tuple[int, str]:
 async def sums(connection: asyncpg.Connection, org_id: str, tables: Sequence[str]) -> Sums:
     """What the rows of each table come to: equal where every column of every row is."""
     found = {}
-    for table in tables:  # some sixty
-        columns = await connection.fetch(
-            "SELECT attname FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped "
-            "ORDER BY attname",
-            table,
-        )
-        row = ", ".join(f'"{column["attname"]}"' for column in columns)
+    columns = await connection.fetch(
+        "SELECT attrelid::regclass::text AS name, array_agg(attname::text ORDER BY attname) AS columns "
+        "FROM pg_attribute WHERE attrelid = ANY ($1::text[]::regclass[]) AND attnum > 0 AND NOT attisdropped "
+        "GROUP BY attrelid",
+        list(tables),
+    )
+    for table, names in columns:  # some eighty
+        row = ", ".join(f'"{name}"' for name in names)
         half = "coalesce(sum(('x' || substr(hash, {start}, 16))::bit(64)::bigint::numeric), 0)::text"
         counted = await connection.fetchrow(
             f"SELECT count(*) AS rows, {half.format(start=1)} AS first, {half.format(start=17)} AS second "  # noqa: S608  # names of our tables
@@ -212,7 +224,10 @@ def differing(one: Sums, other: Sums) -> list[str]:
 async def delete_rows(connection: asyncpg.Connection, org_id: str, tables: Sequence[str]) -> int:
     """Delete the organization's rows on a server that it does not lie on; how many there were. No trigger fires."""
     number = 0
-    for table in tables:  # a transaction each, so that nobody waits for all
+    any_of = "SELECT '{0}' AS name WHERE EXISTS (SELECT FROM {0} WHERE org_id = $1)"
+    question = " UNION ALL ".join(any_of.format(table) for table in tables)
+    filled = {row["name"] for row in await connection.fetch(question, org_id)}
+    for table in [table for table in tables if table in filled]:  # a transaction each, so that nobody waits for all
         async with connection.transaction():
             await connection.execute("SET LOCAL session_replication_role = replica")
             done = await connection.execute(f"DELETE FROM {table} WHERE org_id = $1", org_id)  # noqa: S608  # as above

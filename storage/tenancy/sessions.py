@@ -1,6 +1,6 @@
 """Sessions: each belongs to one organization, and is the only way to a statement (tenant isolation layer 2)."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import groupby
@@ -268,13 +268,19 @@ class ReadingSession(TenantSession):
         self, prepared: CompiledStatement, parameters: list[AnyValue]
     ) -> Coroutine[object, object, Sequence[AnyRow]]:
         _check_reads(prepared)
-        return self._database.alone(self._organization, prepared, parameters, self._database.send)
+        server = self._server_of(prepared)
+        return server.alone(self._organization, prepared, parameters, server.send)
 
     def _send_text(
         self, prepared: CompiledStatement, parameters: list[AnyValue]
     ) -> Coroutine[object, object, Sequence[AnyRow]]:
         _check_reads(prepared)
-        return self._database.alone(self._organization, prepared, parameters, self._database.send_text)
+        server = self._server_of(prepared)
+        return server.alone(self._organization, prepared, parameters, server.send_text)
+
+    def _server_of(self, prepared: CompiledStatement) -> "Database":
+        """The server that has the tables of the statement."""
+        return self._database
 
     async def _count(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
         raise RuntimeError("a write in a reading session")
@@ -355,14 +361,18 @@ class WritingSession(TenantSession):
             self._taken = await self._database.begin(self._organization)
         return self._taken.driver
 
+    def _driver_of(self, prepared: CompiledStatement) -> Awaitable[Driver]:
+        """The connection of the transaction that has the tables of the statement."""
+        return self.driver()
+
     async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        return await self._database.send(await self.driver(), prepared, parameters)
+        return await self._database.send(await self._driver_of(prepared), prepared, parameters)
 
     async def _send_text(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        return await self._database.send_text(await self.driver(), prepared, parameters)
+        return await self._database.send_text(await self._driver_of(prepared), prepared, parameters)
 
     async def _count(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
-        return await self._database.count(await self.driver(), prepared, parameters)
+        return await self._database.count(await self._driver_of(prepared), prepared, parameters)
 
     @asynccontextmanager
     async def within(self) -> AsyncIterator[Self]:

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
+from sqlalchemy.engine import URL
 
 from storage.database import Database
+from tests.support.moving import Place, placed, three_servers
 from tests.support.postgresql import Server
 from tests.support.rows import Rows, fill
 
@@ -52,3 +54,16 @@ def filled(dialect: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iter
         server.create(name, template=template)
         yield server.url(name), ours, theirs
         server.drop(name)
+
+
+@pytest.fixture(scope="module")
+def moving_urls() -> Iterator[dict[str, URL]]:
+    """The addresses of three servers, the directory's first, and of a database to leave for."""
+    with three_servers() as urls:
+        yield urls
+
+
+@pytest.fixture
+async def place(moving_urls: dict[str, URL]) -> AsyncIterator[Place]:
+    async with placed(moving_urls) as place:
+        yield place

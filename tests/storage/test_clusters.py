@@ -143,6 +143,22 @@ async def test_every_process_learns_where_an_organization_lies(
             assert {HERE, THERE, new} <= set(await all_ids(session))
 
 
+async def test_of_two_moves_at_once_the_one_that_is_seen_later_is_seen(
+    servers: Servers, addresses: tuple[str, str]
+) -> None:
+    """Its time is before the newest that is known."""
+    sooner, later = new_id(), new_id()
+    move = "UPDATE organizations SET cluster = 'north', moved_at = now() + $2 * interval '1 second' WHERE id = $1"
+    for org_id in (sooner, later):
+        await create_organization(servers.database, "Moved", org_id, org_id)
+    async with process(addresses) as other:
+        for org_id, second in ((later, 1.0), (sooner, 0.0)):
+            await servers.names[0].execute(move, org_id, second)
+            assert other.clusters is not None
+            await other.clusters.refresh()
+            assert [one.place for one in servers_of(other, org_id)] == ["", "north"]
+
+
 @pytest.mark.parametrize("org_id", [HERE, THERE], ids=["here", "there"])
 async def test_writes_are_refused_while_somebody_moves_the_organization(servers: Servers, org_id: str) -> None:
     """Reads go on, and so do the writes of others; afterwards it is refused where it lies no more."""

@@ -14,6 +14,7 @@ import pytest
 import sqlglot
 from sqlalchemy import make_url
 
+from storage.moves import copied_tables
 from storage.placement import Placement, placements
 from storage.tenancy import guard
 from tests.support.distribution import Refusal, refusals
@@ -86,6 +87,19 @@ async def test_the_organization_leads_every_key_of_a_distributed_table(catalogue
     )
     kinds = {row["table_name"]: (row["udt_name"], row["is_nullable"]) for row in columns}
     assert {name for name in DISTRIBUTED if kinds.get(name) != ("uuid", "NO")} == set()
+
+
+@on_postgresql
+async def test_rows_that_move_are_told_apart_with_their_organization(catalogue: asyncpg.Connection) -> None:
+    """A move chooses rows by it: of any other table nobody could change a row while one organization moves."""
+    rows = await catalogue.fetch(
+        """SELECT c.relname AS name FROM pg_class c
+           WHERE c.relname = ANY ($1::text[]) AND c.relreplident <> 'f' AND NOT EXISTS
+             (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+              WHERE i.indrelid = c.oid AND i.indisprimary AND a.attname = 'org_id')""",
+        copied_tables(),
+    )
+    assert [row["name"] for row in rows] == []
 
 
 @on_postgresql
