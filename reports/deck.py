@@ -173,18 +173,21 @@ class _Deck:
         bars(slide, (0.7, 1.6, 11.9, 5.2), rows, size=14 if len(rows) <= 9 else 12)
 
     def priorities(self) -> None:
-        """The weakest signals with what was found: what a meeting is about."""
-        weak = [one for one in reversed(facts.measured(self.content)) if one.finding][:_ROWS]
+        """The weakest signals with what is wrong there, which the findings say: what a meeting is about."""
+        explained = {finding.title: finding.detail for finding in self.content.findings if finding.detail}
+        weakest = [one for one in reversed(facts.measured(self.content)) if one.finding]
+        weak = ([one for one in weakest if one.name in explained] or weakest)[:_ROWS]
         if not weak:
             return
-        slide = self.slide("What to look at first", "\n\n".join(f"{one.name}: {one.finding}" for one in weak))
+        told = {one.name: " ".join(explained.get(one.name, one.finding).split()) for one in weak}
+        slide = self.slide("What to look at first", "\n\n".join(f"{name}: {text}" for name, text in told.items()))
         top, step = 1.7, 5.1 / max(4, len(weak))
         for index, one in enumerate(weak):
             color, y = band(one.score).color, top + index * step
             words(slide, (0.7, y, 0.8, step), str(one.score), 24, color, bold=True)
             words(slide, (1.6, y + 0.06, 3.1, step - 0.1), cut(one.name, 52), 15, bold=True)
             box = (4.9, y + 0.05, 7.7, step - 0.16)
-            self.text(slide, box, [(False, one.finding)], sizes=(15, 14, 13, 12))
+            self.text(slide, box, [(False, told[one.name])], sizes=(15, 14, 13, 12))
             if index:
                 block(slide, 0.7, y - 0.09, 11.93, 0.01, HAIR)
 

@@ -1,10 +1,12 @@
 """Says what all three files say of a content in the same words: weights as shares, strongest and weakest signals."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from reports.content import Content, Factor
 
+_LISTED = re.compile(r"(.+) ([0-9]+)\.([^.]+)")
 SCALE = "Every signal is scored from 0 to 100: 80 and above leading, 60 solid, 40 developing, below that at risk."
 
 
@@ -44,6 +46,22 @@ def label(path: str) -> str:
     """The place of a value in words: `pages 1.first_seen` is "Pages 1 › First seen"."""
     parts = ["address" if part == "url" else part.replace("_", " ").strip() for part in path.split(".")]
     return " › ".join(part[:1].upper() + part[1:] for part in parts if part)
+
+
+Rows = Mapping[str, Sequence[Mapping[str, str]]]
+
+
+def tables(extras: Sequence[tuple[str, str]]) -> tuple[Sequence[tuple[str, str]], Rows]:
+    """Parts what is listed, object by object, from the rest: of `pages 2.title` it makes the second row of `pages`."""
+    rest: list[tuple[str, str]] = []
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for path, value in extras:
+        if listed := _LISTED.fullmatch(path):
+            name, number, key = listed.groups()
+            found.setdefault(name, {}).setdefault(number, {})[key] = value
+        else:
+            rest.append((path, value))
+    return rest, {name: list(rows.values()) for name, rows in found.items()}
 
 
 def day(moment: datetime) -> str:

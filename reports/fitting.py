@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from unicodedata import combining, east_asian_width
 
-_WORD = re.compile(r"\S{1,24}")
+_WORD = re.compile(r"\S{1,24}\s?")
+"""A word with the blank behind it, or a part of a long one, which has none."""
 _ENDS = (".", "!", "?", "。", "！", "？")
 _WRAPPING = 1.04  # what lines lose at their ends, where a word goes to the next one
 _LINE = 1.22
@@ -85,16 +86,20 @@ def _split(text: str, room: float, size: float) -> Iterator[str]:
     taken = 0.0
     sentence = 0  # how many of the kept words end with the last whole sentence
     for word in _WORD.findall(text):
-        needed = width(word, size) + size * 0.32
+        needed = _needed(word, size)
         if kept and taken + needed > room:
             end = sentence if sentence > len(kept) // 2 else len(kept)
-            yield " ".join(kept[:end])
+            yield "".join(kept[:end]).rstrip()
             kept = kept[end:]
-            taken = sum(width(one, size) + size * 0.32 for one in kept)
+            taken = sum(_needed(one, size) for one in kept)
             sentence = 0
         kept.append(word)
         taken += needed
-        if word.endswith(_ENDS):
+        if word.rstrip().endswith(_ENDS):
             sentence = len(kept)
     if kept:
-        yield " ".join(kept)
+        yield "".join(kept).rstrip()
+
+
+def _needed(word: str, size: float) -> float:
+    return width(word.rstrip(), size) + size * 0.32

@@ -3,6 +3,7 @@
 CPU-bound, 0.02 to 0.5 seconds, and done in a child process. The same content gives the same bytes.
 """
 
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 
 import xlsxwriter
@@ -133,8 +134,27 @@ class _Report(Book):
 
     def analysis(self) -> None:
         sheet = self.table("Analysis", [("What", 44), ("Value", 100)], "What else the analysis recorded.")
-        for row, (path, value) in enumerate(self.content.extras, 4):
+        rest, tables = facts.tables(self.content.extras)
+        row = 4
+        for path, value in rest:
             name = facts.label(path)
             sheet.set_row(row, height((name, 44), (value, 100)))
             sheet.write_string(row, 0, inert(name), self.cell(bold=True))
             sheet.write_string(row, 1, inert(value), self.cell())
+            row += 1
+        for path, rows in tables.items():
+            row = self.listed(sheet, row + 1, facts.label(path), rows)
+
+    def listed(self, sheet: Worksheet, row: int, title: str, rows: Sequence[Mapping[str, str]]) -> int:
+        """A table under its title, from this row on; returns the row behind it."""
+        sheet.write_string(row, 0, inert(title), self.style(bold=True, font_size=12))
+        keys = list(dict.fromkeys(key for one in rows for key in one))
+        widths = (44, 100, *[60] * len(keys))
+        sheet.set_column(2, max(2, len(keys) - 1), 60)
+        for column, key in enumerate(keys):
+            sheet.write_string(row + 1, column, inert(facts.label(key)), self.cell(bold=True))
+        for place, one in enumerate(rows, row + 2):
+            sheet.set_row(place, height(*((one.get(key, ""), width) for key, width in zip(keys, widths, strict=False))))
+            for column, key in enumerate(keys):
+                sheet.write_string(place, column, inert(one.get(key, "")), self.cell())
+        return row + 2 + len(rows)

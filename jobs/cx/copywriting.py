@@ -85,9 +85,9 @@ def _next_steps(gaps: Sequence[Factor]) -> list[str]:
 
 
 def _explained(factor: Factor) -> str:
-    """Says what was found, what is missing, and what to do."""
-    said = dict.fromkeys((factor.finding, factor.missing, ADVICE[factor.key]))
-    return " ".join(said)
+    """Says what was found, what is missing, and what to do: nothing twice."""
+    missing = () if factor.tells_all or factor.missing == factor.finding else (factor.missing,)
+    return " ".join((factor.finding, *missing, ADVICE[factor.key]))
 
 
 def _named(factors: Sequence[Factor]) -> str:

@@ -40,7 +40,7 @@ CHAT_WIDGETS = (
     "gorgias",
     "helpscout",
 )
-_PROTECTION = ("strict-transport-security", "content-security-policy", "x-content-type-options", "referrer-policy")
+_PROTECTION = ("Strict-Transport-Security", "Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,11 @@ class Factor:
     evidence_url: str
     missing: str = ""
     """The sentence for what was not found, which a report's gaps say; the factor as it is kept goes without."""
+    tells_all: bool = False
+    """Whether the finding says what was not found, too."""
 
     def document(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__slots__ if name != "missing"}
+        return {name: getattr(self, name) for name in self.__slots__ if name not in ("missing", "tells_all")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,9 @@ class _Reading:
     finding: str
     page: Page
     missing: str = ""
-    """The sentence for what keeps it from a full score, where the finding does not say that itself."""
+    """The sentence for what keeps it from a full score; without one it is the finding."""
+    tells_all: bool = False
+    """Whether the finding has that in it already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +109,8 @@ def _factor(signal: Signal, site: Site) -> Factor:
     if isinstance(reading, str):
         return Factor(signal.key, signal.name, weight, None, None, signal.unit, reading, site.home.url)
     score, value = half_up(reading.score), tenths(reading.value)
-    missing = reading.missing or reading.finding
-    return Factor(
-        signal.key, signal.name, weight, score, value, signal.unit, reading.finding, reading.page.url, missing
-    )
+    told = (reading.finding, reading.page.url, reading.missing or reading.finding, reading.tells_all)
+    return Factor(signal.key, signal.name, weight, score, value, signal.unit, *told)
 
 
 def _contact_channels(site: Site) -> _Reading:
@@ -174,8 +176,8 @@ def _accessibility(site: Site) -> _Reading:
     share = 100 * sum((Fraction(part, whole) for _, part, whole in measured), Fraction(0)) / len(measured)
     said = "; ".join(f"{name}: {part} of {whole}" for name, part, whole in measured)
     worst = min(site.pages, key=lambda p: (bool(p.language) + bool(p.title) + (p.headings == 1), -p.images))
-    lacking = "; ".join(f"{name}: only {part} of {whole}" for name, part, whole in measured if part < whole)
-    return _Reading(share, share, _sentence(said), worst, _sentence(lacking) if lacking else "")
+    lacking = "; ".join(f"{name}: {part or 'none'} of {whole}" for name, part, whole in measured if part < whole)
+    return _Reading(share, share, _sentence(said), worst, _sentence(lacking) if lacking else "", tells_all=True)
 
 
 def _languages(site: Site) -> _Reading:
@@ -190,11 +192,11 @@ _NO_LANGUAGE = "No page says which language it is in."
 
 def _security(site: Site) -> _Reading:
     headers = site.home.headers or {}
-    found = ["https"] if site.home.url.startswith("https:") else []
-    found += [name for name in _PROTECTION if name in headers]
+    found = ["TLS"] if site.home.url.startswith("https:") else []
+    found += [name for name in _PROTECTION if name.lower() in headers]
     share = Fraction(100 * len(found), 1 + len(_PROTECTION))
-    missing = [name for name in ("https", *_PROTECTION) if name not in found]
-    text = f"In place: {', '.join(found) or 'nothing'}; missing: {', '.join(missing) or 'nothing'}."
+    missing = [name for name in ("TLS", *_PROTECTION) if name not in found]
+    text = f"In place: {', '.join(found)}." if found else "Nothing that protects visitors is in place."
     return _Reading(share, share, text, site.home, f"Missing: {', '.join(missing)}." if missing else "")
 
 
@@ -224,7 +226,7 @@ def _reliability(site: Site) -> _Reading | str:
     text = f"Of {_count(site.tried, 'linked page')}, {len(site.pages) - 1} could be opened."
     broken = site.tried - len(site.pages) + 1
     missing = f"{_count(broken, 'linked page')} could not be opened." if broken else ""
-    return _Reading(share, share, text, site.home, missing)
+    return _Reading(share, share, text, site.home, missing, tells_all=True)
 
 
 SIGNALS = (
@@ -249,7 +251,8 @@ def _of_kinds(lead: str, found: dict[str, Page | None], curve: Curve, site: Site
     text = f"{lead} {_listed(list(there))}." if there else f"{nothing} was found."
     lacking = [name for name in found if name not in there]
     missing = f"Not found: {', '.join(lacking)}." if lacking else ""
-    return _Reading(along(curve, number), number, text, next(iter(there.values()), site.home), missing)
+    page = next(iter(there.values()), site.home)
+    return _Reading(along(curve, number), number, text, page, missing, tells_all=not there)
 
 
 def _share(site: Site, holds: Callable[[Page], bool], words: str, lacks: str) -> _Reading:
@@ -259,7 +262,8 @@ def _share(site: Site, holds: Callable[[Page], bool], words: str, lacks: str) ->
     bad = len(site.pages) - len(good)
     does = "does" if bad == 1 else "do"
     missing = f"Of {_count(len(site.pages), 'page')}, {bad} {does} not {lacks}." if bad else ""
-    return _Reading(share, share, text, next((page for page in site.pages if not holds(page)), site.home), missing)
+    worst = next((page for page in site.pages if not holds(page)), site.home)
+    return _Reading(share, share, text, worst, missing, tells_all=True)
 
 
 def _page_with(site: Site, holds: Callable[[Page], bool]) -> Page | None:

@@ -140,6 +140,34 @@ def test_the_sheets() -> None:
     assert {"62", "82", "31", "0.6"} <= set(numbers)
 
 
+def test_what_the_analysis_lists_is_a_table() -> None:
+    """Decision 1073."""
+    pages = [{"kind": "home", "url": "https://a.example/"}, {"kind": "help", "title": "=Help", "url": "u"}]
+    texts = [text for _, text in cells(render_spreadsheet(content(analysis={"formula_version": 1, "pages": pages})))]
+    table = ["Pages", "Kind", "Address", "Title", "home", "https://a.example/", "", "help", "u", "'=Help"]
+    assert texts[texts.index("Formula version") :] == ["Formula version", "1", *table]
+
+
+def test_what_to_look_at_first_is_what_the_findings_say() -> None:
+    """Decision 1073: no strength, and no sentence that only says what is well."""
+    findings = [{"title": "Hours of service", "detail": "Nobody answers at the weekend.\nCover it."}]
+    deck = slides(render_deck(content(analysis={"findings": findings})))
+    [slide] = [slide for slide in deck if slide.shapes.title.text == "What to look at first"]
+    told = {shape.text_frame.text for shape in slide.shapes if shape.has_text_frame}
+    assert {"Hours of service", "Nobody answers at the weekend. Cover it."} <= told
+    assert not {"Contact channels", "Telephone and chat on every page."} & told
+
+
+def test_a_long_word_gets_no_blank_where_a_text_is_parted() -> None:
+    """Not even one that is longer than what is measured at a time: a header's name stays whole."""
+    name = "Strict-Transport-Security-Policy-Report-Only"
+    text = f"{name} is missing. {'Some words. ' * 12}".strip()
+    pages = list(parted([(False, text)], 14, Frame(300, 60)))
+    assert len(pages) > 1
+    assert "".join(piece.replace(" ", "") for page in pages for _, piece in page) == text.replace(" ", "")
+    assert any(name in piece for page in pages for _, piece in page)
+
+
 def test_the_slides() -> None:
     found = slides(render_deck(content()))
     assert [slide.shapes.title.text for slide in found] == [
