@@ -76,41 +76,26 @@ class Checks(BaseSettings):
     @field_validator("database_listen_url", "analytics_database_url", check_fields=False)
     @classmethod
     def _server(cls, value: SecretStr) -> SecretStr:
-        if not value.get_secret_value():
-            return value
-        address = with_driver(value.get_secret_value())
-        check_address(address)
-        if not address.startswith("postgresql"):
-            raise ValueError("must start with postgresql+asyncpg://")
-        return SecretStr(address)
+        address = value.get_secret_value()
+        return SecretStr(_of_a_server(address)) if address else value
 
     @field_validator("database_replicas", check_fields=False)
     @classmethod
     def _followers(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
-        addresses = [with_driver(part.strip()) for part in value.get_secret_value().split(",") if part.strip()]
-        primary = info.data.get("database_url")
-        if addresses and primary is not None and not primary.get_secret_value().startswith("postgres"):
-            raise ValueError("is for PostgreSQL; SQLite has none")
-        for address in addresses:
-            check_address(address)
-            if not address.startswith("postgresql"):
-                raise ValueError("each must start with postgresql+asyncpg://")
-        return SecretStr(",".join(addresses))
+        addresses = [part.strip() for part in value.get_secret_value().split(",") if part.strip()]
+        if addresses:
+            _expect_postgresql(info, "SQLite has none")
+        return SecretStr(",".join(map(_of_a_server, addresses)))
 
     @field_validator("clusters", "move_addresses", check_fields=False)
     @classmethod
     def _servers(cls, value: SecretStr, info: ValidationInfo) -> SecretStr:
         found = clusters_of(value.get_secret_value())
-        primary = info.data.get("database_url")
-        if found and primary is not None and not primary.get_secret_value().startswith("postgres"):
-            raise ValueError("is for PostgreSQL; on SQLite every organization lies in the one file")
-        for name, address in found.items():
-            if name == "directory" and info.field_name == "clusters":
-                raise ValueError(_NAMED)
-            check_address(address)
-            if not address.startswith("postgresql"):
-                raise ValueError("each address must start with postgresql+asyncpg://")
-        return SecretStr(",".join(f"{name}={address}" for name, address in found.items()))
+        if found:
+            _expect_postgresql(info, "on SQLite every organization lies in the one file")
+        if "directory" in found and info.field_name == "clusters":
+            raise ValueError(_NAMED)
+        return SecretStr(",".join(f"{name}={_of_a_server(address)}" for name, address in found.items()))
 
     @field_validator("analytics_database_url", check_fields=False)
     @classmethod
@@ -118,11 +103,10 @@ class Checks(BaseSettings):
         """Refuse, for what callers write, a login that does anything else."""
         if not value.get_secret_value():
             return value
+        _expect_postgresql(info, "SQLite needs none")
         others = [
             info.data[name].get_secret_value() for name in ("database_url", "database_listen_url") if name in info.data
         ]
-        if not others or not others[0].startswith("postgres"):
-            raise ValueError("is for PostgreSQL; SQLite needs none")
         if any(login_of(value.get_secret_value()) == login_of(other) for other in others if other):
             raise ValueError("must be another login than the ordinary one")
         return value
@@ -203,6 +187,22 @@ class Checks(BaseSettings):
         return value
 
 
+def _expect_postgresql(info: ValidationInfo, else_words: str) -> None:
+    """Raises ValueError with these words where the database is another one; one that was refused itself is none."""
+    primary = info.data.get("database_url")
+    if primary is not None and not primary.get_secret_value().startswith("postgres"):
+        raise ValueError(f"is for PostgreSQL; {else_words}")
+
+
+def _of_a_server(text: str) -> str:
+    """The address of a PostgreSQL server, with the driver. Raises ValueError where it is none."""
+    if not text.startswith(_SERVER):
+        raise ValueError("must start with postgresql+asyncpg://")
+    address = with_driver(text)
+    check_address(address)
+    return address
+
+
 def clusters_of(text: str) -> dict[str, str]:
     """The addresses by the names of their servers, of what the setting says. Raises ValueError for what is none."""
     pairs = [part.strip().partition("=") for part in text.split(",") if part.strip()]
@@ -210,7 +210,7 @@ def clusters_of(text: str) -> dict[str, str]:
         raise ValueError(_NAMED)
     if len({name for name, _, _ in pairs}) < len(pairs):
         raise ValueError("names a server twice")
-    return {name: with_driver(address) for name, _, address in pairs}
+    return {name: address for name, _, address in pairs}
 
 
 def with_driver(url: str) -> str:
@@ -228,3 +228,4 @@ _DRIVERS = {
     "postgresql": "postgresql+asyncpg",
     "postgres": "postgresql+asyncpg",
 }
+_SERVER = tuple(f"{scheme}://" for scheme in _DRIVERS if scheme.startswith("postgres"))

@@ -160,8 +160,8 @@ def test_replicas_are_servers_of_postgresql(command: Command) -> None:
     assert "postgresql+asyncpg://u:***@x/crm,postgresql+asyncpg://u:***@y/crm" in shown.out
     for url, replicas, words in (
         ("", "postgresql://db2/crm", "is for PostgreSQL; SQLite has none"),
-        (primary, "postgresql://u:a,b@x/crm", "must start with"),
-        (primary, "sqlite:///crm.db", "each must start with postgresql+asyncpg://"),
+        (primary, "postgresql://u:a,b@x/crm", "cannot be read"),
+        (primary, "sqlite:///crm.db", "must start with postgresql+asyncpg://"),
     ):
         refused = command("config", "show", CRM_DATABASE_URL=url, CRM_DATABASE_REPLICAS=replicas)
         assert (refused.code, refused.err.startswith("CRM_DATABASE_REPLICAS: ")) == (78, True), refused
@@ -182,7 +182,8 @@ def test_clusters_are_named_servers_of_postgresql(command: Command) -> None:
         ("", "north=postgresql://x/crm", "is for PostgreSQL; on SQLite every organization lies in the one file"),
         (primary, "postgresql://x/crm", "each must be name=address"),
         (primary, "directory=postgresql://x/crm", "each must be name=address"),
-        (primary, "n=sqlite:///crm.db", "each address must start with postgresql+asyncpg://"),
+        (primary, "n=sqlite:///crm.db", "must start with postgresql+asyncpg://"),
+        (primary, "n=mysql://x/crm", "must start with postgresql+asyncpg://"),
         (primary, "n=postgresql://x/crm,n=postgresql://y/crm", "names a server twice"),
     ):
         refused = command("config", "show", CRM_DATABASE_URL=url, CRM_CLUSTERS=clusters)
