@@ -1,6 +1,6 @@
-"""Writes `storage/rows.pyi`: the columns of each table with their types, for the type checker.
+"""Writes what the type checker knows of the tables: their classes, and the columns of each with their types.
 
-`./run rows` runs this module; with `--check` it only says whether the committed file is the current one.
+`./run rows` runs this module; with `--check` it only says whether the committed files are the current ones.
 """
 
 import sys
@@ -16,8 +16,21 @@ from storage.adapters.sqlmodel import mappers
 from storage.base import JsonDict, Opaque, Record
 from storage.columns import is_copy
 
-COMMITTED = Path(__file__).with_name("rows.pyi")
+_ROWS = Path(__file__).with_name("rows.pyi")
+_CLASSES = Path(__file__).with_name("tables") / "__init__.pyi"
+_CLASSES_HEAD = """\
+# Made of TABLES by ./run rows
+from typing import Final
 
+from sqlmodel import SQLModel
+
+"""
+_CLASSES_END = """
+TABLES: Final[dict[str, str]]
+
+def load(table: str) -> type[SQLModel]: ...
+def load_all() -> None: ...
+"""
 _HEAD = """\
 # Made of the tables by ./run rows
 import datetime
@@ -35,7 +48,18 @@ class RecordRow(Row):
 """
 
 
-def stub() -> str:
+def stubs() -> dict[Path, str]:
+    """The stubs by their files."""
+    return {_CLASSES: _classes(), _ROWS: rows_stub()}
+
+
+def _classes() -> str:
+    homes = (home.split(".") for home in sorted(storage.tables.TABLES.values(), key=str.casefold))
+    lines = (f"from storage.tables.{module} import {name} as {name}\n" for module, name in homes)
+    return "".join((_CLASSES_HEAD, *lines, _CLASSES_END))
+
+
+def rows_stub() -> str:
     """The stub of `storage/rows.py`."""
     shipped = (mapper for mapper in mappers() if mapper.class_.__module__.startswith(storage.tables.__name__))
     by_name = sorted(shipped, key=lambda mapper: str(mapper.class_.__name__))
@@ -59,11 +83,12 @@ def _class(mapper: Mapper[SQLModel]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Write the stub, or compare it: exit with 1 where it differs."""
-    if "--check" not in sys.argv:
-        COMMITTED.write_text(stub(), encoding="utf-8")
-    elif COMMITTED.read_text(encoding="utf-8") != stub():
-        sys.exit(f"{COMMITTED.name} differs from the tables: ./run rows")
+    """Write the stubs, or compare them: exit with 1 where one differs."""
+    for path, text in stubs().items():
+        if "--check" not in sys.argv:
+            path.write_text(text, encoding="utf-8")
+        elif path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{path.parent.name}/{path.name} differs from the tables: ./run rows")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,106 @@
+# Made of TABLES by ./run rows
+from typing import Final
+
+from sqlmodel import SQLModel
+
+from storage.tables.accounts import Account as Account
+from storage.tables.activities import Activity as Activity
+from storage.tables.activities import ReminderWatch as ReminderWatch
+from storage.tables.analytics import AnalyticsConversation as AnalyticsConversation
+from storage.tables.analytics import AnalyticsEvent as AnalyticsEvent
+from storage.tables.analytics import AnalyticsRun as AnalyticsRun
+from storage.tables.analytics import AnalyticsWatch as AnalyticsWatch
+from storage.tables.artifacts import Artifact as Artifact
+from storage.tables.artifacts import Medium as Medium
+from storage.tables.campaigns import Campaign as Campaign
+from storage.tables.campaigns import CampaignMailbox as CampaignMailbox
+from storage.tables.cells import DealCell as DealCell
+from storage.tables.cells import DealCellDelta as DealCellDelta
+from storage.tables.cells import MeetingCell as MeetingCell
+from storage.tables.cells import MeetingCellDelta as MeetingCellDelta
+from storage.tables.chat import ChatEvent as ChatEvent
+from storage.tables.chat import ChatMessage as ChatMessage
+from storage.tables.chat import ChatRun as ChatRun
+from storage.tables.chat import ChatStep as ChatStep
+from storage.tables.chat import ChatThread as ChatThread
+from storage.tables.chat import ChatWatch as ChatWatch
+from storage.tables.chat import ModelUsage as ModelUsage
+from storage.tables.chat_approvals import ChatApproval as ChatApproval
+from storage.tables.competitors import Competitor as Competitor
+from storage.tables.contacts import Contact as Contact
+from storage.tables.credentials import Credential as Credential
+from storage.tables.cx_reports import CXReport as CXReport
+from storage.tables.cx_reports import CXReportRevision as CXReportRevision
+from storage.tables.deals import Deal as Deal
+from storage.tables.deals import DealContact as DealContact
+from storage.tables.duplicates import MatchGroup as MatchGroup
+from storage.tables.duplicates import MatchKey as MatchKey
+from storage.tables.duplicates import NotDuplicate as NotDuplicate
+from storage.tables.enrollments import Enrollment as Enrollment
+from storage.tables.enrollments import OutreachMessage as OutreachMessage
+from storage.tables.events import Event as Event
+from storage.tables.exports import DataExport as DataExport
+from storage.tables.external_keys import ExternalKey as ExternalKey
+from storage.tables.feedback import Feedback as Feedback
+from storage.tables.files import File as File
+from storage.tables.files import FileLink as FileLink
+from storage.tables.files import FileUsage as FileUsage
+from storage.tables.files import Leftover as Leftover
+from storage.tables.folders import Folder as Folder
+from storage.tables.health import HealthFactor as HealthFactor
+from storage.tables.health import HealthSnapshot as HealthSnapshot
+from storage.tables.history import RecordChange as RecordChange
+from storage.tables.idempotency import IdempotencyKey as IdempotencyKey
+from storage.tables.imports import DataImport as DataImport
+from storage.tables.imports import ImportRefusal as ImportRefusal
+from storage.tables.integrations import FeedContent as FeedContent
+from storage.tables.integrations import Integration as Integration
+from storage.tables.integrations import IntegrationAccount as IntegrationAccount
+from storage.tables.integrations import IntegrationPolicy as IntegrationPolicy
+from storage.tables.integrations import StreamLink as StreamLink
+from storage.tables.integrations import StreamWatch as StreamWatch
+from storage.tables.integrations import SyncedMeeting as SyncedMeeting
+from storage.tables.integrations import SyncItem as SyncItem
+from storage.tables.integrations import SyncOccurrence as SyncOccurrence
+from storage.tables.integrations import SyncRun as SyncRun
+from storage.tables.integrations import SyncStream as SyncStream
+from storage.tables.jobs import Job as Job
+from storage.tables.jobs import JobWorker as JobWorker
+from storage.tables.jobs import QueuedJob as QueuedJob
+from storage.tables.leads import Lead as Lead
+from storage.tables.logins import LoginGrant as LoginGrant
+from storage.tables.logins import LoginSession as LoginSession
+from storage.tables.logins import LoginTicket as LoginTicket
+from storage.tables.logins import Password as Password
+from storage.tables.mailboxes import Mailbox as Mailbox
+from storage.tables.mails import Mail as Mail
+from storage.tables.members import Person as Person
+from storage.tables.merging import Merge as Merge
+from storage.tables.merging import MergedId as MergedId
+from storage.tables.organizations import EventCounter as EventCounter
+from storage.tables.organizations import Member as Member
+from storage.tables.organizations import Membership as Membership
+from storage.tables.organizations import Organization as Organization
+from storage.tables.outreach_domains import OutreachDomain as OutreachDomain
+from storage.tables.pipeline_stages import PipelineStage as PipelineStage
+from storage.tables.pipeline_stages import StageChange as StageChange
+from storage.tables.reports import Report as Report
+from storage.tables.reports import ReportRun as ReportRun
+from storage.tables.reports import ReportWatch as ReportWatch
+from storage.tables.research import ResearchResult as ResearchResult
+from storage.tables.research import ResearchRun as ResearchRun
+from storage.tables.sales_targets import SalesTarget as SalesTarget
+from storage.tables.saved_queries import SavedQuery as SavedQuery
+from storage.tables.search import SearchEntry as SearchEntry
+from storage.tables.tags import Tag as Tag
+from storage.tables.tags import TagLink as TagLink
+from storage.tables.uploads import FilePiece as FilePiece
+from storage.tables.uploads import FileUpload as FileUpload
+from storage.tables.webhooks import Webhook as Webhook
+from storage.tables.webhooks import WebhookDelivery as WebhookDelivery
+from storage.tables.webhooks import WebhookWatch as WebhookWatch
+
+TABLES: Final[dict[str, str]]
+
+def load(table: str) -> type[SQLModel]: ...
+def load_all() -> None: ...
