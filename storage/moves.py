@@ -306,7 +306,7 @@ async def _end_what_is_left(
 ) -> int:
     """End what a move has left, at home and on the other servers; how many rows were deleted on those (decision 1102).
 
-    One that is away keeps what is left there, unless it is needed.
+    One that cannot be looked at keeps what is left there, unless it is needed.
     """
     number, at_home = 0, await servers.to(home)
     name = Copy(org_id, (), at_home, at_home).name
@@ -317,12 +317,12 @@ async def _end_what_is_left(
     for other in others:
         try:
             connection = await servers.to(other)
-        except OSError:
+            await _check(connection, at_home)
+        except (Hindrance, *_TROUBLE) as error:
             if other == needed:
                 raise
-            say(f"{other} is away: what a move may have left there stays.")
+            say(f"{other} cannot be looked at, so that what a move may have left there stays: {_words(error)}")
             continue
-        await _check(connection, at_home)
         await end_subscription(connection, name)
         await end_publication(connection, name)
         if other != DIRECTORY:

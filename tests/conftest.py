@@ -23,6 +23,7 @@ from storage.bounded_cache import BoundedCache
 from storage.database import Database
 from storage.statements import CompiledStatement
 from storage.tables import load_all
+from tests.support import distribution_watch
 from tests.support.postgresql import Server, in_memory
 
 _numbers = count()
@@ -55,6 +56,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         if any(value in mark.args for value in callspec.params.values() if isinstance(value, str)):
             item.add_marker("long")  # whichever of the databases' fixtures has the parameter
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """A test fails that has sent what a database that is distributed by organization would refuse."""
+    yield
+    distribution_watch.complain(is_forgiven=item.get_closest_marker("undistributable") is not None)
 
 
 @pytest.hookimpl(optionalhook=True)  # `./run lowest` has no xdist
@@ -102,6 +110,13 @@ def _attentive() -> Iterator[None]:
     """Workers in the tests' own process look for work ten times as often: most of what a job took was the wait."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("jobs.worker._POLL_SECONDS", 0.05)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _distributable() -> Iterator[None]:
+    """Every statement that is sent to PostgreSQL is judged, once in each process."""
+    with distribution_watch.watching():
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -152,11 +153,15 @@ async def test_two_at_once_are_one(place: Place) -> None:
     await whole(place, writers.acknowledged)
 
 
-async def test_a_server_that_is_away_keeps_nobody_from_moving_between_the_others(place: Place) -> None:
-    place.addresses = {**place.addresses, "south": place.addresses["south"].set(query={"host": "/nowhere"})}
+@pytest.mark.parametrize("how", [{"query": {"host": "/nowhere"}}, {"username": "crm"}], ids=["away", "ordinary"])
+async def test_a_server_that_cannot_be_looked_at_keeps_nobody_from_moving_between_the_others(
+    place: Place, how: dict[str, Any]
+) -> None:
+    """CRM_MOVE_ADDRESSES need not name it."""
+    place.addresses = {**place.addresses, "south": place.addresses["south"].set(**how)}
     await place.move("north")
     assert await place.home() == "north"
-    assert "south is away: what a move may have left there stays." in place.said
-    with pytest.raises(Hindrance, match="FileNotFoundError"):
+    assert any(words.startswith("south cannot be looked at") for words in place.said)
+    with pytest.raises(Hindrance, match=r"no superuser|FileNotFoundError"):
         await place.move("south")
     assert await place.home() == "north"

@@ -141,6 +141,7 @@ async def test_what_is_not_pinned_never_reaches_the_database(
     assert await beyond.everything(ours, theirs) == before
 
 
+@pytest.mark.undistributable
 async def test_legitimate_shapes_pass(
     database: Database, beyond: Beyond, dialect: str, ours: Rows, theirs: Rows
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from functools import cache
 
@@ -22,6 +21,24 @@ class Refusal(StrEnum):
     LOCKS = "locks rows of an organization beside others"
 
 
+_AT_ONCE = "written in the statements of a transaction, as where `can_write_at_once` is false"
+_APART = "asked for in two statements, as it is with several servers (`spans_servers`)"
+KNOWN = {
+    (Refusal.WRITES_WITHIN, "with tenant_scope"): _AT_ONCE,
+    (Refusal.VOLATILE, "with tenant_scope"): _AT_ONCE,
+    (Refusal.WRITES_WITHIN, "with there"): "deleted with what hangs on it in the statements of a transaction",
+    (Refusal.VOLATILE, "with there"): _AT_ONCE,
+    (Refusal.WRITES_WITHIN, "with made"): "one statement for each former change that is told",
+    (Refusal.WRITES_WITHIN, "with taken"): "folded in two statements of a transaction, under the organization's lock",
+    (Refusal.MIXED, "select jobs"): "a queue for each server, whose rows lie with their jobs",
+    (Refusal.MIXED, "select cx_reports"): "`media` is distributed, with the organization in the public key",
+    (Refusal.MIXED, "select credentials"): _APART,
+    (Refusal.SEVERAL, "select credentials"): _APART,
+}
+"""What the suite sends and such a database would refuse, as `written` names it, with what would be done about each.
+
+It may shrink and not grow (tests/storage/test_distributable.py).
+"""
 _WRITES = (exp.Insert, exp.Update, exp.Delete)
 _VOLATILE = frozenset(
     {"random", "gen_random_uuid", "clock_timestamp", "timeofday", "set_config", "nextval", "pg_notify"}
@@ -51,7 +68,7 @@ def refusals(tree: exp.Expr) -> set[Refusal]:
         found.add(Refusal.VOLATILE)
     if any(not _names_the_organization(insert) for insert in tree.find_all(exp.Insert)):
         found.add(Refusal.CONFLICT)
-    if len(set(_organizations(tree))) > 1:
+    if len(_organizations(tree)) > 1:
         found.add(Refusal.SEVERAL)
     if places != {Placement.DISTRIBUTED} and tree.find(exp.Lock) is not None:
         found.add(Refusal.LOCKS)
@@ -59,8 +76,15 @@ def refusals(tree: exp.Expr) -> set[Refusal]:
 
 
 def written(tree: exp.Expr) -> str:
-    """The name that the list of exceptions has for such statements: what it does first, and to which table."""
+    """The name that the list of exceptions has for such statements.
+
+    What it does first, and to which table; where it writes within WITH, the first expression of that, by which it is
+    known whatever it writes to.
+    """
     write = next((node for node in tree.walk() if isinstance(node, _WRITES)), None)
+    within = tree.find(exp.With)
+    if within is not None and within.find(*_WRITES) is not None:
+        return f"with {within.expressions[0].alias.lower()}"
     table = (write or tree).find(exp.Table)
     return f"{(write or tree).key} {'' if table is None else table.name.lower()}"
 
@@ -81,11 +105,18 @@ def _names_the_organization(insert: exp.Insert) -> bool:
     )
 
 
-def _organizations(tree: exp.Expr) -> Iterator[str]:
-    """The parameters that a condition compares with the column of the organization."""
+def _organizations(tree: exp.Expr) -> list[set[str]]:
+    """The parameters that conditions compare with columns of the organization.
+
+    Those that one table is compared with are together: the table is of one organization, or has no row.
+    """
+    together: list[set[str]] = []
     for condition in tree.find_all(exp.EQ):
         for side, other in ((condition.this, condition.expression), (condition.expression, condition.this)):
             if isinstance(side, exp.Column) and side.name.lower() == "org_id":
                 placeholder = other.find(exp.Placeholder) if not isinstance(other, exp.Column) else None
                 if placeholder is not None and other.find(exp.Select) is None:
-                    yield placeholder.name
+                    new = {placeholder.name, f"of {side.table.lower()}"}
+                    apart = [one for one in together if one.isdisjoint(new)]
+                    together = [*apart, new.union(*(one for one in together if not one.isdisjoint(new)))]
+    return together
