@@ -34,7 +34,7 @@ from graphql import (
 
 from resolvers.shared.sentences import OTHERWISE, REQUIRED
 from schema.execution.values import Value
-from schema.execution.variable_errors import VARIABLE, Name, Walk
+from schema.execution.variable_errors import VARIABLE, Name, Real, Walk
 
 _DIGITS: Final = 30
 """The digits of a whole number that are looked at; none of the schema has as many."""
@@ -51,7 +51,7 @@ class _Place:
 class _LiteralsRule(ValuesOfCorrectTypeRule):
     """Values in the text, each told by the argument that it is of."""
 
-    _place: _Place | None = None
+    _place = _Place("value", "A value")  # each value of a document is in an argument or is a default
 
     def enter_argument(self, node: ArgumentNode, *_: object) -> None:
         """Note whose value comes."""
@@ -67,19 +67,13 @@ class _LiteralsRule(ValuesOfCorrectTypeRule):
         found: list[GraphQLError] = []
         if input_type is not None:
             validate_input_literal(node, input_type, lambda error, _path: found.append(error))
-        if found:
-            self._tell(node, input_type, found)
+            if found:
+                self._tell(node, input_type)
         return SKIP
 
-    def _tell(self, node: ValueNode, kind: GraphQLInputType | None, found: list[GraphQLError]) -> None:
-        place = self._place
-        walk = Walk(suggesting=not self.context.hide_suggestions, literal=True)
-        ours = [] if kind is None or place is None else list(walk.wrong(kind, _value(node), ()))
-        if place is None or not ours:  # what only the library finds
-            for error in found:
-                self.report_error(GraphQLError(f"A value {OTHERWISE}", error.nodes))
-            return
-        for path, words in ours:
+    def _tell(self, node: ValueNode, kind: GraphQLInputType) -> None:
+        place, walk = self._place, Walk(suggesting=not self.context.hide_suggestions, literal=True)
+        for path, words in list(walk.wrong(kind, _value(node), ())) or [((), OTHERWISE)]:  # what only the library finds
             told = ".".join((place.said, *map(str, path)))
             named = [place.name, *map(str, path)]
             self.report_error(GraphQLError(f"{told} {words}", _at(node, path), extensions={"field": named}))
@@ -107,7 +101,7 @@ def _value(node: ValueNode) -> Value:
         case IntValueNode():
             return int(node.value[:_DIGITS])
         case FloatValueNode():
-            return float(node.value)
+            return Real(node.value)
         case StringValueNode() | BooleanValueNode():
             return node.value
         case NullValueNode():

@@ -71,6 +71,15 @@ class Name(str):
     __slots__ = ()
 
 
+class Real(float):
+    """A number that a literal writes with a point or an exponent, which a whole number never has, whatever it is."""
+
+    __slots__ = ()
+
+
+_WHOLE = frozenset({"Int", "ID"})
+
+
 class Walk:
     """Goes through a value by its type: that of a variable, or that of a literal, where enums are names."""
 
@@ -110,7 +119,7 @@ class Walk:
             if not isinstance(value, self._text) or value not in kind.values:
                 is_quoted = self._text is Name and value in kind.values
                 yield at, self._no_value(kind) + (", without quotation marks" if is_quoted else "")
-        elif isinstance(value, Name) and kind.name in _BUILT_IN:
+        elif kind.name in _BUILT_IN and (isinstance(value, Name) or (isinstance(value, Real) and kind.name in _WHOLE)):
             yield at, _BUILT_IN[kind.name]
         elif (words := _unread(kind, value)) is not None:
             yield at, words

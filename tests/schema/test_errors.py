@@ -246,6 +246,8 @@ async def test_variables_that_do_not_fit(one: Tenant, variables: Any, words: lis
     ("document", "words"),
     [
         ('{ deals(first: "1") { nodes { id } } }', ["first must be a whole number of at most 32 bits"]),
+        ("{ deals(first: 1.0) { nodes { id } } }", ["first must be a whole number of at most 32 bits"]),
+        ("{ deal(id: 5e0) { id } }", ["id must be an identifier, as a text"]),
         ("{ deal { id } }", ["id is required"]),
         ("{ deal(id: null) { id } }", ["id must not be null"]),
         ("query($n: Int = x) { deals(first: $n) { nodes { id } } }", ["$n must be a whole number of at most 32 bits"]),
