@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from contract.limits import SOCKETS_PER_PROCESS
+from gateway import printed
 from gateway.adapters import lean_http  # noqa: F401  # before anybody loads httpx
 from gateway.demo.links import PATH, DemoLinks, exchange
 from gateway.graphql.endpoint import GraphQLEndpoint
@@ -46,7 +47,6 @@ from gateway.tracing.documents import TracedExecutor, note_fallback
 from gateway.tracing.requests import TracedRequests
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH, SERVER_METADATA_PATH
 from providers.accounts.ical import LocalFeed
-from rest_compat.openapi import openapi_compressed
 from rest_compat.routes import rest_routes
 from schema.build import Schema, build
 from schema.execution import Executor
@@ -83,8 +83,6 @@ def application(
     """
     places = Places(runtime.settings.requests_in_flight)
 
-    # First, since what it is made of takes 8 MiB for a moment, into which goes what is made after it.
-    openapi = _unpacked(openapi_compressed(), "application/json")
     schema = build()
     settings = runtime.settings
     path = settings.persisted_documents
@@ -103,7 +101,7 @@ def application(
         socket=WebSocketEndpoint(shared, settings.cors_origins),
     )
     app = Starlette(
-        routes=[*_routes(runtime, schema, openapi, metrics, streams), *(_of_demo(runtime) if demo else ())],
+        routes=[*_routes(runtime, schema, metrics, streams), *(_of_demo(runtime) if demo else ())],
         lifespan=lambda _app: _living(runtime, metrics, working=working, taking=taking),
         middleware=[
             *([] if runtime.tracer is None else [Middleware(TracedRequests, tracer=runtime.tracer)]),
@@ -174,16 +172,14 @@ async def _on_error(request: Request, error: Exception) -> Response:
     return error_response(error, request.state.request_id)
 
 
-def _routes(
-    runtime: Runtime, schema: Schema, openapi: Endpoint, metrics: MetricsEndpoint, streams: Streams
-) -> list[BaseRoute]:
+def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams: Streams) -> list[BaseRoute]:
     public_url = runtime.settings.public_url
     rest = rest_routes(runtime.services, runtime.readiness, streams)
     [exchange] = [route.app for route in rest if route.path == "/pat/exchange"]
     routes: list[BaseRoute] = [
-        Route("/graphql/schema.graphql", _fixed(schema.sdl.encode(), "text/plain")),
+        Route("/graphql/schema.graphql", _fixed(printed.SCHEMA.read_bytes(), "text/plain")),
         Route("/llms.txt", _fixed(llms_text(schema.graphql).encode(), "text/plain")),
-        Route("/openapi.json", openapi),
+        Route("/openapi.json", _fixed(printed.OPENAPI.read_bytes(), "application/json")),
         Route("/docs", _made(partial(_docs, signs_in=runtime.keys is None))),
         Route("/", _made(lambda request: first_page(public_url or str(request.base_url)))),
         *([Route("/metrics", metrics.answer)] if runtime.settings.metrics_port is None else []),
@@ -226,11 +222,8 @@ def _made(make: Callable[[Request], Response]) -> Endpoint:
 
 
 def _fixed(content: bytes, media_type: str) -> Endpoint:
-    return _unpacked(zlib.compress(content), media_type)
-
-
-def _unpacked(kept: bytes, media_type: str) -> Endpoint:
     """An endpoint of what stays as it is: kept compressed, since most of it is megabytes that few ask for."""
+    kept = zlib.compress(content)
     headers = {"Cache-Control": "no-cache"}
     return _made(lambda _request: Response(zlib.decompress(kept), headers=headers, media_type=media_type))
 

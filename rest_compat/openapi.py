@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
@@ -75,20 +74,21 @@ _EVENT: Final = record_schema(
 )
 
 
+def openapi_text() -> bytes:
+    """Returns the document as it is committed and served: a line for each operation and each type."""
+    return _lines(openapi_document(), 3) + b"\n"
+
+
+def _lines(value: JsonObject, depth: int) -> bytes:
+    if depth == 0 or not isinstance(value, dict):
+        return orjson.dumps(value)
+    members = (orjson.dumps(name) + b":" + _lines(inner, depth - 1) for name, inner in value.items())
+    return b"{\n" + b",\n".join(members) + b"\n}"
+
+
 @cache
 def openapi_document() -> JsonObject:
-    """Returns the document; the same object each time, to be read only."""
-    return _made()
-
-
-@cache
-def openapi_compressed() -> bytes:
-    """Returns the document as it is sent, by zlib; what it is made of, 5 MiB of a process, is not kept."""
-    return zlib.compress(orjson.dumps(_made()))
-
-
-def _made() -> JsonObject:
-    """Makes the document of the table of operations."""
+    """Makes the document of the table of operations; the same object each time, to be read only."""
     paths: dict[str, JsonObject] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)

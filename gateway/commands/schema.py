@@ -1,21 +1,17 @@
-"""`schema` and `openapi`: the printed surfaces, and whether the committed schema is the current one."""
+"""`schema`, `tools` and `openapi`: the printed surfaces, and whether those that are committed are current."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway import printed
 from gateway.commands.outcome import FAILED, WOULD_CHANGE, fail, say
 
 if TYPE_CHECKING:
     from graphql.utilities import BreakingChange
-
-_FOLDER = Path(__file__).resolve().parents[2] / "schema"
-COMMITTED = _FOLDER / "schema.graphql"
-TOOLS = _FOLDER / "tools.json"
 
 graphql = typer.Typer(help="The GraphQL schema.", no_args_is_help=True)
 tools = typer.Typer(help="The tools of chats and of the MCP door.", no_args_is_help=True)
@@ -32,7 +28,7 @@ def print_schema() -> None:
 
 @graphql.command("check")
 def check(
-    file: Annotated[Path, typer.Argument(help="The schema to compare with.", dir_okay=False)] = COMMITTED,
+    file: Annotated[Path, typer.Argument(help="The schema to compare with.", dir_okay=False)] = printed.SCHEMA,
 ) -> None:
     """Compare with schema/schema.graphql: exit with 1 on a breaking change, with 3 where it differs otherwise."""
     from graphql import GraphQLError
@@ -72,7 +68,7 @@ def print_tools() -> None:
 
 @tools.command("check")
 def check_tools(
-    file: Annotated[Path, typer.Argument(help="The print to compare with.", dir_okay=False)] = TOOLS,
+    file: Annotated[Path, typer.Argument(help="The print to compare with.", dir_okay=False)] = printed.TOOLS,
 ) -> None:
     """Compare with schema/tools.json: exit with 3 where it differs."""
     from schema.build import build
@@ -87,6 +83,19 @@ def check_tools(
 @openapi.command("print")
 def print_openapi() -> None:
     """Print the OpenAPI document."""
-    from rest_compat.openapi import openapi_document
+    from rest_compat.openapi import openapi_text
 
-    print(json.dumps(openapi_document(), indent=2))
+    print(openapi_text().decode(), end="")
+
+
+@openapi.command("check")
+def check_openapi(
+    file: Annotated[Path, typer.Argument(help="The print to compare with.", dir_okay=False)] = printed.OPENAPI,
+) -> None:
+    """Compare with rest_compat/openapi.json: exit with 3 where it differs."""
+    from rest_compat.openapi import openapi_text
+
+    committed = file.read_bytes() if file.exists() else b""
+    if committed != openapi_text():
+        fail(f"{file.name} differs: ./run openapi print > rest_compat/openapi.json", WOULD_CHANGE)
+    say(f"{file.name} is current")

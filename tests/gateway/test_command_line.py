@@ -354,10 +354,17 @@ def test_schema_check_tells_breaking_from_harmless(command: Command, tmp_path: P
     assert command("schema", "check", str(older)).code == 3
 
 
-def test_openapi_print_is_json(command: Command) -> None:
+def test_openapi_print_and_check(command: Command, tmp_path: Path) -> None:
+    """What is served is what is committed (decision 1002)."""
     outcome = command("openapi", "print")
     assert (outcome.code, outcome.err) == (0, "")
     assert json.loads(outcome.out)["openapi"].startswith("3.1")
+    assert command("openapi", "check") == Outcome(0, "", "openapi.json is current\n")
+    older = tmp_path / "older.json"
+    older.write_text(outcome.out.replace("/deals", "/opportunities"))
+    differing = command("openapi", "check", str(older))
+    assert differing.code == 3
+    assert "./run openapi print > rest_compat/openapi.json" in differing.err
 
 
 def test_version_names_what_it_stands_on(command: Command) -> None:

@@ -23,7 +23,7 @@ from graphql import (
 )
 
 from contract.scopes import ScopeGroup
-from gateway.commands.schema import COMMITTED
+from gateway.printed import SCHEMA
 from resolvers.shared.access import FINDABLE, OPERATIONS
 from schema.build import build
 from schema.declare import rules_of
@@ -75,7 +75,7 @@ def guard(field: Any) -> tuple[str, bool] | None:
 
 
 def test_the_committed_schema_is_the_printed_one(printed: str) -> None:
-    assert COMMITTED.read_text(encoding="utf-8") == printed
+    assert SCHEMA.read_text(encoding="utf-8") == printed
 
 
 def test_a_node_that_nothing_finds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,10 +29,9 @@ from gateway.commands.line import WORDS, run
 
 schema = gateway.app.build()
 gateway.app.build = lambda: schema
-gateway.app.Schema.sdl = property(cache(gateway.app.Schema.sdl.fget))
 gateway.app.Catalogue = cache(gateway.app.Catalogue)
 gateway.app.llms_text = cache(gateway.app.llms_text)
-gateway.app.Catalogue(schema.graphql), gateway.app.llms_text(schema.graphql), schema.sdl
+gateway.app.Catalogue(schema.graphql), gateway.app.llms_text(schema.graphql)
 
 def begin(order):
     os.chdir(order["folder"])

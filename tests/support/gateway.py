@@ -20,7 +20,6 @@ from gateway.llms import llms_text
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from providers.chat_models import ChatModel
-from schema.build import Schema
 from schema.tools import Catalogue
 from tests.support.schemas import built
 from tests.support.sql_login import make_login
@@ -84,7 +83,6 @@ class Gateway:
 
 _MADE_ONCE = {
     "gateway.app.build": built,
-    "gateway.app.Schema.sdl": property(cache(Schema.sdl.fget)),
     "gateway.app.Catalogue": cache(Catalogue),
     "gateway.app.llms_text": cache(llms_text),
 }

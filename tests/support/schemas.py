@@ -10,7 +10,7 @@ from functools import cache
 
 from graphql import GraphQLSchema, build_schema
 
-from gateway.commands.schema import COMMITTED
+from gateway.printed import SCHEMA
 from schema.adapters.graphql_core import mend_is_one_of
 from schema.build import Schema, build
 
@@ -39,4 +39,4 @@ def sdl() -> str:
 @cache
 def printed() -> GraphQLSchema:
     """What clients know of it: the committed text, which is compared with the schema elsewhere."""
-    return build_schema(COMMITTED.read_text(encoding="utf-8"))
+    return build_schema(SCHEMA.read_text(encoding="utf-8"))
