@@ -1,6 +1,6 @@
 """Declares and checks the inputs of reports: names, kinds, and what they are narrowed to (decisions 470 to 472)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Annotated, Final
 
@@ -99,13 +99,6 @@ def kept(parameters: ReportParameters | None) -> JsonDict:
     return given.model_dump(mode="json", by_alias=True)
 
 
-def check(kind: ReportKind, parameters: ReportParameters | None, at: Path) -> None:
-    """Raise Problems for what does not go together, or not with the kind; `at` is where the parameters stand."""
-    problems = [Problem((*at, name), words, "value_error", names) for name, words, names in _wrong(kind, parameters)]
-    if problems:
-        raise Problems(problems)
-
-
 def _wrong(kind: ReportKind, parameters: ReportParameters | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Find the parameters that are wrong, each with the words for it and the names that these end with."""
     if parameters is None:
@@ -119,15 +112,23 @@ def _wrong(kind: ReportKind, parameters: ReportParameters | None) -> Iterator[tu
             yield name, f"does not go with {kind.value}, whose records have none", ()
 
 
-async def check_named(session: TenantSession, parameters: JsonDict, at: Path) -> JsonDict:
-    """The parameters with what their identifiers lead to.
+async def checked(
+    session: TenantSession,
+    kind: ReportKind,
+    parameters: ReportParameters | None,
+    at: Path,
+    refused: Sequence[Problem] = (),
+) -> JsonDict:
+    """The parameters as they are kept, with what their identifiers lead to; `at` is where they stand.
 
-    Raises Problems for each owner, account, stage and tag that the organization does not have.
+    Raises Problems for what does not go together, or not with the kind, for each owner, account, stage and tag that the
+    organization does not have, and for what is refused already: all at once.
     """
-    [parameters_now] = await statements.followed(session, [parameters])
-    named = {name: parameters_now[name] for name in LISTS if parameters_now[name]}
+    [led] = await statements.followed(session, [kept(parameters)])
+    named = {name: led[name] for name in LISTS if led[name] and name not in NOT_OF[kind]}
     lost = await statements.lost(session, named)
-    if lost:
-        words = ABSENT
-        raise Problems([Problem((*at, name, place), words, "reference") for name, place in lost])
-    return parameters_now
+    wrong = [Problem((*at, name), words, "value_error", names) for name, words, names in _wrong(kind, parameters)]
+    absent = [Problem((*at, name, place), ABSENT, "reference") for name, place in lost]
+    if problems := [*wrong, *absent, *refused]:
+        raise Problems(problems)
+    return led

@@ -61,10 +61,10 @@ class ReportSchedule(ExactInput):
         return {name: given[name] for name in given if name not in _TOLD} if isinstance(given, dict) else given
 
 
-def check(schedule: ReportSchedule | None, at: Path) -> None:
-    """Raise Problems for a day that is missing, or does not go with the frequency; `at` is where the schedule is."""
+def wrong(schedule: ReportSchedule | None, at: Path) -> list[Problem]:
+    """Find a day that is missing, or does not go with the frequency; `at` is where the schedule is."""
     if schedule is None:
-        return
+        return []
     problems = []
     for name, frequency in _DAYS.items():
         is_given, is_needed = getattr(schedule, name) is not None, schedule.frequency is frequency
@@ -72,8 +72,7 @@ def check(schedule: ReportSchedule | None, at: Path) -> None:
             problems.append(Problem((*at, name), f"does not go with {schedule.frequency.value}", "value_error"))
         if is_needed and not is_given:
             problems.append(Problem((*at, name), f"is needed for {schedule.frequency.value}", "missing"))
-    if problems:
-        raise Problems(problems)
+    return problems
 
 
 async def scheduled(

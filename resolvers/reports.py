@@ -14,7 +14,7 @@ from reports.narrowing import READ_BY
 from reports.report_rows import lead_nowhere, table_of
 from reports.table import Table
 from resolvers import report_schedules
-from resolvers.report_inputs import ReportCreate, ReportParameters, ReportUpdate, check, check_named, kept
+from resolvers.report_inputs import ReportCreate, ReportParameters, ReportUpdate, checked
 from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
@@ -58,9 +58,8 @@ async def preview_report(ctx: Context, kind: ReportKind, parameters: ReportParam
     Raises Forbidden where the caller may not read the records that it is made of, and Problems.
     """
     _check_may_read(ctx, kind)
-    check(kind, parameters, ("parameters",))
     async with ctx.reading() as session:
-        wanted = await check_named(session, kept(parameters), ("parameters",))
+        wanted = await checked(session, kind, parameters, ("parameters",))
         return await table_of(session, kind, wanted, ctx.services.clock())
 
 
@@ -107,8 +106,6 @@ def _check_may_read(ctx: Context, kind: ReportKind) -> None:
 @requires(ScopeGroup.CRM_MANAGE, writes=True)
 async def create_report(ctx: Context, input: ReportCreate) -> Report:
     """Save a report, which the caller owns. Raises Problems."""
-    check(input.kind, input.parameters, _AT)
-    report_schedules.check(input.schedule, _SCHEDULE)
     report = new_row(
         Report,
         name=input.name,
@@ -117,7 +114,8 @@ async def create_report(ctx: Context, input: ReportCreate) -> Report:
         owner_id=ctx.caller.subject,
     )
     async with ctx.writing() as session:
-        parameters = await check_named(session, kept(input.parameters), _AT)
+        refused = report_schedules.wrong(input.schedule, _SCHEDULE)
+        parameters = await checked(session, input.kind, input.parameters, _AT, refused)
         schedule = await report_schedules.scheduled(
             ctx, session, input.kind, ctx.caller.subject, input.schedule, _SCHEDULE
         )
@@ -149,8 +147,8 @@ async def update_report(
             raise NotFound(field=("id",))
         changes.expect(report, version, seen)
         if "parameters" in fields:
-            check(ReportKind(report.kind), input.parameters, _AT)
-            fields["parameters"] = await check_named(session, kept(input.parameters), _AT)
+            refused = report_schedules.wrong(input.schedule, _SCHEDULE)
+            fields["parameters"] = await checked(session, ReportKind(report.kind), input.parameters, _AT, refused)
         await changes.check_references(session, fields, {})
         fields |= await _schedule(ctx, session, report, input, fields)
         report, changed = await changes.apply(session, report, fields)
@@ -171,7 +169,8 @@ async def _schedule(ctx: Context, session: TenantSession, report: Report, input:
     """The columns of the schedule where it is given; a new owner has to go with the one that there is."""
     kind, owner_id = ReportKind(report.kind), fields.get("owner_id", report.owner_id)
     if "schedule" in fields:
-        report_schedules.check(input.schedule, _SCHEDULE)
+        if refused := report_schedules.wrong(input.schedule, _SCHEDULE):
+            raise Problems(refused)
         given = await report_schedules.scheduled(ctx, session, kind, owner_id, input.schedule, _SCHEDULE)
         return given if _asks(given) != _asks({"schedule": report.schedule}) else {"schedule": report.schedule}
     if report.next_at is not None and owner_id != report.owner_id:

@@ -447,6 +447,24 @@ async def _report(surfaces: Surfaces) -> None:
     assert (await surfaces.rest("GET", f"{path}/rows")).status_code == 404
 
 
+async def test_all_that_is_wrong_with_a_report_is_told_at_once(one: Tenant) -> None:
+    """Decision 986: days, references, and the schedule's days too."""
+    some = new_id()
+    narrowed = {"from": "2026-12-31", "to": "2026-01-01", "owner_ids": ["nobody"], "stage_ids": [some]}
+    schedule = {"frequency": "monthly", "at": "07:00", "weekday": "monday", "to": ["a@example.com"]}
+    body = {"name": "R", "kind": "activity_by_owner", "parameters": narrowed, "schedule": schedule}
+    refused = await one.gateway.http.post("/reports", json=body, headers=one.headers("admin"))
+    assert refused.status_code == 422, refused.text
+    assert [each["loc"][1:] for each in refused.json()["detail"]] == [
+        ["parameters", "to"],
+        ["parameters", "stage_ids"],
+        ["parameters", "owner_ids", 0],
+        ["schedule", "weekday"],
+        ["schedule", "day_of_month"],
+    ]
+    assert await one.rows(Report.id) == []
+
+
 def _row(ids: Any, mark: str) -> Report:
     kept = ReportParameters().model_dump(mode="json", by_alias=True)
     return Report(name=mark, description=mark, kind="pipeline_by_stage", parameters=kept, owner_id=mark)
