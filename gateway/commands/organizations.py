@@ -266,11 +266,16 @@ def delete(
     suspended, and the command can be given again.
     """
     from gateway.made import store_of
+    from storage.clusters import found_on_servers
+    from storage.queries.organizations import with_moves
 
     configuration = settings()
 
     async def look(database: Database) -> Organization:
-        return await needed(database, org)
+        found = await needed(database, org)
+        if database.clusters is not None and found.id in await found_on_servers(database, with_moves):
+            fail(f"{org} is being moved, or a move has left something: see `organization move`. Nothing is deleted.")
+        return found
 
     found = with_database(look, configuration)
     if yes is None:

@@ -16,7 +16,7 @@ from contract.integrations import IntegrationStatus
 from contract.limits import MODEL_SECONDS, STATEMENT_SECONDS
 from gateway.addresses import is_loopback_name
 from gateway.data_folder import open_files
-from gateway.observability.doctor_replication import of_clusters, of_hosts, of_replicas
+from gateway.observability.doctor_replication import of_clusters, of_hosts, of_moves, of_replicas
 from gateway.observability.doctor_settings import Finding, of_settings
 from gateway.runtime import Runtime, chat_model_of
 from gateway.setting_sources import Stranger
@@ -59,6 +59,7 @@ async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[
             findings += of_hosts(hosts)
         if runtime.database.clusters is not None:
             findings += [finding async for finding in of_clusters(runtime.database.clusters)]
+            findings += [finding async for finding in of_moves(runtime.database)]
         if (replicas := runtime.database.replicas) is not None:
             findings += of_replicas(await replicas_at([one.database.url for one in replicas.all]))
     if found["database"] and found["migrations"]:

@@ -6,8 +6,10 @@ from contextlib import suppress
 from contract.errors import Unavailable
 from gateway.observability.doctor_settings import Finding
 from gateway.observability.readiness import migrations
-from storage.clusters import Clusters
+from storage.clusters import Clusters, found_on_servers
+from storage.database import Database
 from storage.postgres.replication import Hosts
+from storage.queries import organizations
 
 LATE_SECONDS = 5.0
 """How old what a standby shows may be; a later one is a long way from taking the primary's place."""
@@ -48,6 +50,22 @@ async def of_clusters(clusters: Clusters) -> AsyncIterator[Finding]:
     for name in sorted(clusters.unknown()):
         words = f"organizations lie on {name}, which is not named"
         yield Finding("cluster", False, words, "name it in CRM_CLUSTERS, in every process: they are answered 503")
+
+
+async def of_moves(database: Database) -> AsyncIterator[Finding]:
+    """Looks for what moves have left: a server keeps its log for them, until its disk is full."""
+    moving = set(await found_on_servers(database, organizations.with_moves))
+    async with database.directory() as session:
+        names = {one.id: one.external_id for one in await organizations.everyone(session)} if moving else {}
+    for org_id in sorted(moving):
+        name = names.get(org_id, org_id)
+        yield Finding(
+            "move",
+            False,
+            f"a server keeps its log for a move of {name}",
+            f"where nobody moves it at the moment, end what is left: `crm-gateway organization move {name}`, with the "
+            "server that it lies on",
+        )
 
 
 def of_hosts(hosts: Hosts) -> Iterator[Finding]:

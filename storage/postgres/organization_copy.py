@@ -17,6 +17,8 @@ from contract.limits import CONNECTION_SECONDS
 from storage.postgres.tenant_connection import driver_options
 
 PAUSE_SECONDS = 0.002
+SLOTS = "crm_move_"
+"""The beginning of the names of what a move makes on servers."""
 _ALIKE = {
     "timezone": "UTC",
     "datestyle": "ISO, YMD",
@@ -83,7 +85,7 @@ class Copy:
     @property
     def name(self) -> str:
         """The name of the publication, the slot and the subscription."""
-        return f"crm_move_{self.org_id.replace('-', '')}"
+        return f"{SLOTS}{self.org_id.replace('-', '')}"
 
     async def begin(self, source_conninfo: str) -> None:
         """Have PostgreSQL copy the rows, and follow what becomes of them. What an earlier try left has to be gone."""

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from uuid import UUID
 
-from sqlalchemy import ColumnElement, Text, bindparam, func, select, update
+from sqlalchemy import ColumnElement, Text, bindparam, func, select, text, update
 from sqlmodel import col
 
 from storage.base import now
 from storage.database import Database
 from storage.expressions import AnyColumn, AnySelect
 from storage.joined_rows import BelongingRow
+from storage.postgres.organization_copy import SLOTS
 from storage.queries.events import position_of
 from storage.queries.list_conditions import TextList, any_of
 from storage.queries.records import insert_missing
@@ -35,6 +37,13 @@ async def all_ids(session: TenantSession) -> Sequence[str]:
     """The identifiers of all organizations (a session of the directory)."""
     rows = await session.fetch("organization_ids", lambda: select(col(Organization.id)).order_by(col(Organization.id)))
     return [row.id for row in rows]
+
+
+async def with_moves(session: TenantSession) -> list[str]:
+    """The organizations for whose moves this server of PostgreSQL keeps its log (a session of the directory)."""
+    question = "SELECT slot_name::text AS name FROM pg_replication_slots WHERE database = current_database()"
+    slots = [row.name for row in await session.rows(text(question))]
+    return [str(UUID(hex=name.removeprefix(SLOTS))) for name in slots if name.startswith(SLOTS)]
 
 
 async def everyone(session: TenantSession) -> Sequence[Organization]:

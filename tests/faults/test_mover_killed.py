@@ -17,7 +17,7 @@ from tests.faults.load import Load, until, writing
 from tests.support.forking import Forked
 from tests.support.live import Live, going
 from tests.support.moving import NAMES, three_servers
-from tests.support.service import environment
+from tests.support.service import Commands, environment
 
 pytestmark = pytest.mark.long
 
@@ -74,6 +74,12 @@ class Moving:
         command.kill()
         await asyncio.to_thread(command.wait)
 
+    async def keeps_it(self) -> None:
+        """The organization is not deleted under a move, whose rest nobody could end then."""
+        delete = ("org", "delete", "org_one", "--yes", "org_one")
+        done = await asyncio.to_thread(lambda: Commands().run(self.folder, *delete, **self.settings))
+        assert (done.code, "organization move" in done.err) == (1, True), done
+
 
 @dataclass
 class Reader:
@@ -107,6 +113,7 @@ async def nodes(live: Live, name: str, first: int, shown: str) -> AsyncIterator[
 async def moving(urls: dict[str, URL], folder: Path) -> AsyncIterator[Moving]:
     ordinary = {name: text(urls[name].set(username="crm")) for name in NAMES}
     settings = {
+        "CRM_DATA_DIR": str(folder / "data"),
         "CRM_DATABASE_URL": ordinary["directory"],
         "CRM_CLUSTERS": ",".join(f"{name}={ordinary[name]}" for name in NAMES[1:]),
         "CRM_MOVE_ADDRESSES": ",".join(f"{name}={text(urls[name])}" for name in NAMES),
@@ -154,6 +161,7 @@ async def test_nothing_is_lost(urls: dict[str, URL], tmp_path: Path) -> None:
                         await moves.kill("south", words)
                         if words != "Switching.":  # behind that there is a moment where writes wait for the command
                             files.append(await exported(live))
+                            await moves.keeps_it()
                             await load.until(len(load.acknowledged) + 10)
                         await moves.move("south")
                         files.append(await exported(live))

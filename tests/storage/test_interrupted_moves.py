@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from contract.errors import Unavailable
+from gateway.observability.doctor_replication import of_moves
 from storage.base import new_id, now
 from storage.moves import LeftBehind
 from storage.postgres.organization_copy import Hindrance
@@ -142,6 +143,18 @@ async def test_places_in_queues_that_are_of_no_use_any_more_are_dropped(place: P
             )
     await place.move("directory")
     assert await place.rows("job_queue") == {"directory": 0, "north": 0, "south": 0}
+
+
+async def test_doctor_tells_for_whose_move_a_log_is_kept(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    step = "storage.moves._Move._rehearse"
+    with monkeypatch.context() as patch:
+        patch.setattr(step, dying(step, 1))
+        with pytest.raises(Killed):
+            await place.move("north")
+    [finding] = [finding async for finding in of_moves(place.database)]
+    assert (finding.ok, place.org_id in finding.message) == (False, True)
+    await place.move("directory")
+    assert [finding async for finding in of_moves(place.database)] == []
 
 
 async def test_two_at_once_are_one(place: Place) -> None:
