@@ -136,7 +136,7 @@ async def _narrow(run: Run, begun: Begun) -> None:
                     after, outcome = await narrow(session, connection, rules, stream.id, after, now())
                 await synchronised(session, integration, begun.run.id, outcome, kind=stream.kind)
     async with run.writing() as session:
-        integration, _, _ = await _locked(run, session, begun)
+        integration = await _active(session, begun)
         await session.update(integration, shown=begun.visibility.value)
 
 
@@ -145,11 +145,17 @@ async def _locked(
 ) -> tuple[Integration, Connection, Rules]:
     """The connection, locked, with its rules. Raises Stopped."""
     policy = await sync.lock(session)
+    integration = await _active(session, begun)
+    connection, rules = await rules_of(session, integration, policy, now(), () if told is None else told.addresses)
+    return integration, connection, rules
+
+
+async def _active(session: TenantSession, begun: Begun) -> Integration:
+    """The connection, locked. Raises Stopped."""
     integration = await session.find(Integration, id=begun.integration.id, lock=True)
     if integration is None or integration.status != "active":
         raise Stopped
-    connection, rules = await rules_of(session, integration, policy, now(), () if told is None else told.addresses)
-    return integration, connection, rules
+    return integration
 
 
 class _Anew(Exception):
@@ -353,12 +359,12 @@ async def _ended(run: Run, begun: Begun, stream: SyncStream, generation: int, en
     confirmed = moment if asked.thorough else stream.confirmed_at
     if end.is_unchanged:
         async with run.writing() as session:
-            await _locked(run, session, begun)
+            await _active(session, begun)
             await _noted(session, stream)
             await _update(session, stream, synced_at=moment, cursor=cursor)
         return
     async with run.writing() as session:
-        integration, _, _ = await _locked(run, session, begun)
+        integration = await _active(session, begun)
         await _noted(session, stream)
         await _update(
             session,

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import bindparam, delete, func, or_, select, update
 from sqlmodel import col
 
 from contract.integrations import (
@@ -13,7 +13,7 @@ from contract.integrations import (
     IntegrationRunStatus,
     IntegrationStatus,
 )
-from storage.base import now
+from storage.base import Identifier, now
 from storage.expressions import AnyColumn, AnySelect
 from storage.new_rows import new_row
 from storage.queries.sync import among
@@ -179,9 +179,13 @@ async def runs(session: TenantSession, ids: Sequence[str], size: int) -> dict[st
 
 async def forget_runs(session: TenantSession, integration_id: str) -> None:
     """Keep the latest runs alone."""
-    own = col(SyncRun.org_id) == session.org_id, col(SyncRun.integration_id) == integration_id
-    newest = select(col(SyncRun.id)).where(*own).order_by(col(SyncRun.queued_at).desc(), col(SyncRun.id))
-    old = [row.id for row in await session.rows(newest.offset(RUNS_KEPT).limit(RUNS_KEPT))]
+
+    def build() -> AnySelect:
+        of_it = col(SyncRun.integration_id) == bindparam("integration_id", type_=Identifier)
+        own = select(col(SyncRun.id)).where(col(SyncRun.org_id) == ORG_PARAM, of_it)
+        return own.order_by(col(SyncRun.queued_at).desc(), col(SyncRun.id)).offset(RUNS_KEPT).limit(RUNS_KEPT)
+
+    old = [row.id for row in await session.fetch("old_runs", build, integration_id=integration_id)]
     if old:
         await session.execute(delete(SyncRun).where(col(SyncRun.org_id) == session.org_id, among(col(SyncRun.id), old)))
 

@@ -45,12 +45,13 @@ class Grant:
 
 @dataclass
 class Fault:
-    """What is answered in place of the answer to the next request on such a path."""
+    """What is answered in place of the answer to the next request on such a path, or after so many."""
 
     path: str
     status: int = 200
     body: bytes = b"{}"
     headers: dict[str, str] = field(default_factory=dict)
+    skips: int = 0
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,9 @@ class Provider:
         await asyncio.sleep(self.slow)
         for fault in self.faults:
             if path.endswith(fault.path):
+                if fault.skips:
+                    fault.skips -= 1
+                    continue
                 self.faults.remove(fault)
                 return Response(fault.body, fault.status, fault.headers, "application/json")
         return None
