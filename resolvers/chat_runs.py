@@ -134,24 +134,29 @@ async def _begun(ctx: Context, session: TenantSession, thread: ChatThread, input
     )
     await session.insert(message)
     [run] = await session.insert(draft)
-    started = {
-        "run_id": run.id,
-        "thread_id": thread.id,
-        "message_id": message.id,
-        "provider": run.provider,
-        "model": run.model,
-        "limits": {
-            "seconds": int(ctx.services.chat.run_seconds),
-            "steps": CHAT_STEPS_MAX,
-            "tool_calls": CHAT_TOOL_CALLS_MAX,
-        },
-    }
-    await statements.append(session, run, 0, [(ChatEventType.RUN_STARTED, started)])
+    await statements.append(session, run, 0, [started(ctx, run)])
     title = thread.title if thread.title is not None or position > 1 else title_made(input.text)
     await session.update(thread, updated_at=moment, title=title)
     await model_usage.begin(session, moment.date().isoformat(), run)
     await watch(session, ChatWatch, until)
     return run
+
+
+def started(ctx: Context, run: ChatRun) -> statements.Said:
+    """The first event of a run."""
+    limits = {
+        "seconds": int(ctx.services.chat.run_seconds),
+        "steps": CHAT_STEPS_MAX,
+        "tool_calls": CHAT_TOOL_CALLS_MAX,
+    }
+    return ChatEventType.RUN_STARTED, {
+        "run_id": run.id,
+        "thread_id": run.thread_id,
+        "message_id": run.message_id,
+        "provider": run.provider,
+        "model": run.model,
+        "limits": limits,
+    }
 
 
 def title_made(text: str) -> str:

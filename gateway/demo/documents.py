@@ -9,6 +9,7 @@ from contract.bulk_vocabulary import ImportKind, MergeableKind
 from contract.criteria import ListQuery, Order, PageWindow
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind, ReportKind, SortDirection
+from gateway.demo.chats import write_chat
 from gateway.made import embedded_issuer, store_of
 from gateway.settings import Settings
 from identity.authenticate import Identity
@@ -21,7 +22,6 @@ from providers.outbound import Outbound
 from providers.ports import Ports
 from resolvers.accounts import list_accounts
 from resolvers.analytics_runs import AnalyticsAsk, ask
-from resolvers.chat_threads import ChatThreadInput, create_thread
 from resolvers.contacts import ContactCreate, create_contact
 from resolvers.deals import list_deals
 from resolvers.files import FileCreate, create_file
@@ -132,7 +132,7 @@ async def _ask(ctx: Context) -> None:
     await ask(ctx, AnalyticsAsk(question=asked))
     await ctx.services.runs.stop(_PATIENCE_SECONDS)
     await create_saved_query(ctx, SavedQueryCreate(name="Open deals", question=asked))
-    await create_thread(ctx, ChatThreadInput(title="Open deals"))
+    await write_chat(ctx)
     named = {"first_name": "Robin", "last_name": "Falk"}
     into, other = [
         (await create_contact(ctx, ContactCreate.model_validate({**named, "email": email}))).id

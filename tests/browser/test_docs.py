@@ -10,8 +10,6 @@ from tests.support.service import Service
 _MADE_FIRST = {
     "/exports/{export_id}",
     "/files/signed/{token}",
-    "/chat/runs/{run_id}",
-    "/chat/runs/{run_id}/events",
     "/chat/approvals/{approval_id}",
 }
 """What the demo has none of: the description's example stands there until a POST of the page made one."""
