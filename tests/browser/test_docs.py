@@ -34,6 +34,19 @@ _READ_EVERYTHING = """async () => {
   return told;
 }"""
 
+_RENDERED = """async (token) => {
+  const reports = "results(first: 5) { nodes { cxReport { artifacts { url } } } }";
+  const query = `{ researchRuns(first: 1) { nodes { ${reports} } } }`;
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  for (let tries = 0; tries < 300; tries++) {
+    const response = await fetch("graphql", { method: "POST", headers, body: JSON.stringify({ query }) });
+    const { data } = await response.json();
+    if (JSON.stringify(data).includes("/media/")) return true;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  return false;
+}"""
+
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
@@ -93,6 +106,8 @@ async def test_a_path_is_tried_out_with_the_token(
 async def test_every_read_runs_as_it_stands(offline: Any, live_server: str, live_token: str) -> None:
     """Decisions 985 and 1071."""
     page: Page = offline.page
+    await page.goto(f"{live_server}/docs")
+    assert await page.evaluate(_RENDERED, live_token)  # by a job, a while after the start
     await _with_token(page, live_server, live_token)
     told = await page.evaluate(_READ_EVERYTHING)
     assert len(told) > 80
