@@ -15,7 +15,7 @@ from contract.integrations import (
 from contract.scopes import ScopeGroup
 from jobs.sync.events import happened
 from jobs.sync.rules import effective
-from jobs.sync.turns import in_turn, is_thorough, too_early
+from jobs.sync.turns import in_turn, is_thorough, is_unread, too_early
 from jobs.work import NotYet, Run, finish
 from providers.accounts.ports import AccountError
 from storage.base import now
@@ -60,7 +60,7 @@ async def begin(run: Run, integration_id: str) -> Begun | None:
         if queued is None:
             if (wait := too_early(run.ports.accounts, integration, streams, now())) is not None:
                 raise NotYet(wait)
-            first = any(stream.wants_full for stream in streams if stream.enabled)
+            first = any(is_unread(stream) for stream in streams if stream.enabled)
             mode = IntegrationRunMode.FULL if first else IntegrationRunMode.INCREMENTAL
             queued = new_row(SyncRun, integration_id=integration.id, mode=mode.value)
             [queued] = await session.insert(queued)

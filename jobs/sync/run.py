@@ -116,7 +116,7 @@ async def _streams(run: Run, begun: Begun, so_far: _Sum) -> None:
                 raise
             held_up = held_up or error
             async with run.writing() as session:  # so that it is another one's turn
-                await _update(session, stream, confirmed_at=now())
+                await _update(session, stream, confirmed_at=now(), wants_full=stream.wants_full)
     if held_up is not None:
         raise held_up
 
@@ -206,6 +206,9 @@ async def _read(run: Run, begun: Begun, stream: SyncStream, so_far: _Sum) -> Non
     window_from, window_until = window_of(present)
     thorough = is_thorough(stream, begun.run.mode, present)
     cursor = sources.opened_cursor(run.ports.pepper, stream.id, stream.cursor)
+    if thorough:  # unconfirmed until it has ended; who asks for everything meanwhile gets another pass (decision 1032)
+        async with run.writing() as session:
+            await _update(session, stream, wants_full=False, confirmed_at=None)
     asked = Asked(None if thorough else cursor, thorough, window_from, window_until, cursor, stream.noticed_at)
     told = Told()
     reader = _reader(run, begun, stream)
@@ -372,7 +375,6 @@ async def _ended(run: Run, begun: Begun, stream: SyncStream, generation: int, en
             cursor=cursor,
             generation=generation,
             doubted=None,
-            wants_full=False,
             window_from=None if stream.kind == _MAIL else asked.window_from,
             window_until=None if stream.kind == _MAIL else asked.window_until,
             synced_at=moment,

@@ -33,16 +33,22 @@ def in_turn(
         return followed, None
     followed.sort(key=_last_looked)
     followed.sort(key=lambda each: each.noticed_at is None)
-    waits = any(each.noticed_at is not None or each.wants_full for each in followed[1:])
+    waits = any(each.noticed_at is not None or is_unread(each) for each in followed[1:])
     return followed[:1], pause if waits else None
 
 
 def is_thorough(stream: SyncStream, mode: str, present: datetime) -> bool:
     """Says whether all of the stream is read, and not only what changed: that may take long."""
     window_from, _ = window_of(present)
-    anew = stream.confirmed_at is None or stream.confirmed_at < present - _ANEW or stream.window_from != window_from
-    anew = anew and stream.kind != IntegrationStreamKind.MAIL  # which never changes, and may take a call for each
-    return stream.wants_full or anew or mode == IntegrationRunMode.FULL.value
+    if is_unread(stream) or stream.confirmed_at is None or mode == IntegrationRunMode.FULL.value:
+        return True
+    anew = stream.confirmed_at < present - _ANEW or stream.window_from != window_from
+    return anew and stream.kind != IntegrationStreamKind.MAIL  # which never changes, and may take a call for each
+
+
+def is_unread(stream: SyncStream) -> bool:
+    """Says whether everything is wanted, or a pass over everything has not ended yet (decision 1032)."""
+    return stream.wants_full or stream.confirmed_at is None
 
 
 def _last_looked(stream: SyncStream) -> datetime:

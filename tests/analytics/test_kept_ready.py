@@ -7,7 +7,6 @@ folds in between. After each step `doctor` finds nothing, and at the end both do
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections import Counter, defaultdict
 from collections.abc import Coroutine, Iterator
 from decimal import Decimal
@@ -15,7 +14,6 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -25,7 +23,6 @@ from hypothesis.stateful import (
     invariant,
     multiple,
     rule,
-    run_state_machine_as_test,
 )
 
 from contract.errors import Unavailable
@@ -34,6 +31,7 @@ from storage.base import new_id
 from tests.records.test_imports import imported
 from tests.support.due import work_off
 from tests.support.gateway import Gateway, open_gateway
+from tests.support.machines import own_database, run_machine
 from tests.support.tenants import Tenant, new_tenant
 
 T = TypeVar("T")
@@ -271,35 +269,13 @@ def machine(machine_url: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def machine_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if request.param == "sqlite":
-        file = tmp_path_factory.mktemp("kept_ready") / "crm.db"
-        shutil.copyfile(request.getfixturevalue("sqlite_template"), file)
-        file.chmod(0o600)
-        yield f"sqlite+aiosqlite:///{file}"
-        return
-    server, template = (request.getfixturevalue(name) for name in ("postgresql", "postgresql_template"))
-    server.create("kept_ready", template=template)
-    yield server.url("kept_ready")
-    server.drop("kept_ready")
-
-
-def run(machine: type[Figures], examples: int, steps: int, *, is_random: bool) -> None:
-    how = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        database=None,
-        derandomize=not is_random,
-        phases=[Phase.generate],  # the first that fails is told as it is: a smaller one takes minutes to be found
-        suppress_health_check=list(HealthCheck),
-    )
-    run_state_machine_as_test(machine, settings=how)
+    yield from own_database("kept_ready", request, tmp_path_factory)
 
 
 def test_a_few_writers(machine: type[Figures]) -> None:
-    run(machine, 2, 12, is_random=False)
+    run_machine(machine, 2, 12, is_random=False)
 
 
 @pytest.mark.long
 def test_many_writers(machine: type[Figures]) -> None:
-    run(machine, 300, 40, is_random=True)
+    run_machine(machine, 300, 40, is_random=True)

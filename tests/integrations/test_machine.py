@@ -16,15 +16,15 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multiple, rule, run_state_machine_as_test
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multiple, rule
 
 from tests.support.calendars import INSIDE, LASTS, OUTSIDE, Copy, Event, Key, Schedule, Series, put
 from tests.support.consents import connected
 from tests.support.feeds import at, by_address, work
 from tests.support.gateway import Gateway, open_gateway
 from tests.support.google import CLIENT_ID, CLIENT_SECRET, Account, Fault, Google, google_server
+from tests.support.machines import own_database, run_machine
 from tests.support.tenants import Tenant, new_tenant
 from tests.support.web import Asked, Reply, Web, open_web
 
@@ -366,13 +366,18 @@ class Calendars(RuleBasedStateMachine):
         return found
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def machine_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    yield from own_database("calendars", request, tmp_path_factory)
+
+
 @pytest.fixture(scope="module")
-def machine(surface_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[Calendars]]:
+def machine(machine_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[Calendars]]:
     """The machine over an application and providers of its own: what it does is no coroutine."""
     with asyncio.Runner() as runner, google_server() as google:
         google.page, google.rotates = 2, False  # a token that is rotated as the worker dies is lost (decision 575)
         opened = open_gateway(
-            surface_url,
+            machine_url,
             tmp_path_factory.mktemp("machine") / "data",
             google_client_id=CLIENT_ID,
             google_client_secret=CLIENT_SECRET,
@@ -388,23 +393,10 @@ def machine(surface_url: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
             runner.run(opened.__aexit__(None, None, None))
 
 
-def run(machine: type[Calendars], examples: int, steps: int, *, is_random: bool) -> None:
-    how = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        database=None,
-        derandomize=not is_random,
-        phases=[Phase.generate],  # the first that fails is told as it is: a smaller one takes minutes to be found
-        suppress_health_check=list(HealthCheck),
-    )
-    run_state_machine_as_test(machine, settings=how)
-
-
 def test_a_few_days_of_calendars(machine: type[Calendars]) -> None:
-    run(machine, 3, 12, is_random=False)
+    run_machine(machine, 3, 12, is_random=False)
 
 
 @pytest.mark.long
 def test_many_days_of_calendars(machine: type[Calendars]) -> None:
-    run(machine, 150, 40, is_random=True)
+    run_machine(machine, 150, 40, is_random=True)

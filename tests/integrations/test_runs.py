@@ -6,6 +6,7 @@ import gzip
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from sqlalchemy import select
@@ -15,7 +16,10 @@ from contract.integrations import IntegrationProblemCode
 from storage.base import new_id, now
 from storage.new_rows import new_row
 from storage.tables import Activity, Event, Integration, QueuedJob, SyncItem, SyncRun, SyncStream
+from tests.integrations.test_refresh import sync
+from tests.support.consents import connected
 from tests.support.feeds import at, by_address, connection, event, feed, items, meetings, replaced, upload, work
+from tests.support.google import Google, meeting
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
 from tests.support.web import Asked, Reply, Web, open_web
@@ -284,3 +288,30 @@ async def test_a_server_that_asks_to_wait_no_time_is_not_asked_at_once(one: Tena
         await work(one)
         assert await problem(one, integration_id) == "rate_limited"
         assert len(web.asked) == 1
+
+
+async def test_a_field_that_is_given_back_in_the_middle_of_a_run_is_filled(one: Tenant, google: Google) -> None:
+    """Whichever transaction of the run it comes behind (decision 1032)."""
+    account, database = google.account(), one.gateway.world.database
+    google.page = 2
+    google.put(account, *(meeting(f"m{n}", at(1 + n), subject=f"M {n}") for n in range(4)))
+    mine = await connected(one, google, account)
+    [meeting_id] = [each["id"] for subject, each in (await meetings(one)).items() if subject == "M 0"]
+    change = 'mutation($id: ID!) { meetingUpdate(id: $id, input: {subject: "Mine"}) { userErrors { code } } }'
+    release = "mutation($id: ID!) { meetingSyncRelease(id: $id) { userErrors { code } } }"
+    end, commits = database.end, 0
+
+    async def ended(taken: Any, organization: str | None, *, commit: bool) -> None:
+        nonlocal commits
+        await end(taken, organization, commit=commit)
+        commits += commit
+        if commit and commits == behind:
+            assert (await one.ask(release, id=meeting_id))["userErrors"] == []
+
+    for behind in range(1, 10):
+        assert (await one.ask(change, id=meeting_id))["userErrors"] == []
+        with patch.object(database, "end", ended):
+            commits = -1  # asking for the run is one
+            await sync(one, mine, full=True)
+        assert commits >= behind
+        assert set(await meetings(one)) == {"M 0", "M 1", "M 2", "M 3"}, f"behind the transaction {behind}"
