@@ -1,10 +1,12 @@
 """Decisions on writes that runs of chats proposed: by the thread's owner, of what was shown (decisions 500 to 506)."""
 
 import hmac
+import re
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, StrictStr
 
 from contract.chat import ChatApprovalStatus, ChatDecision, ChatRunStatus
 from contract.criteria import All, Compare, ListQuery, Op, PageWindow
@@ -14,7 +16,6 @@ from identity.resume import origin_of
 from resolvers.chat_previews import check_unchanged
 from resolvers.chat_runs import check_on
 from resolvers.chat_waking import begin, wake
-from resolvers.receiving import Sha256
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input
@@ -39,12 +40,25 @@ _SAME = {
 """The statuses of an approval on which it was decided so."""
 
 
+_HASH = re.compile(r"[0-9a-fA-F]{64}")
+
+
+def _hash(text: str) -> str:
+    """The hash, which is taken as it came: with a blank around it, it is none."""
+    if not _HASH.fullmatch(text):
+        raise ValueError("must be 64 hexadecimal digits")
+    return text
+
+
 class ChatApprovalDecision(Input):
     """A decision: yes or no, to exactly what was shown."""
 
     model_config = ConfigDict(extra="forbid")
     decision: ChatDecision = Field(description="Yes or no.")
-    arguments_sha256: Sha256 = Field(description="The hash that came with what was shown: 64 hex digits.")
+    arguments_sha256: Annotated[StrictStr, AfterValidator(_hash)] = Field(
+        description="The hash that came with what was shown: 64 hex digits.",
+        json_schema_extra={"pattern": f"^{_HASH.pattern}$"},
+    )
 
 
 @requires(ScopeGroup.CRM_READ)
@@ -94,7 +108,7 @@ async def decide(ctx: Context, approval_id: str, input: ChatApprovalDecision, *,
     approval = await get_approval(ctx, approval_id)
     if approval is None:
         raise NotFound(field=field)
-    if not hmac.compare_digest(approval.arguments_sha256, input.arguments_sha256):
+    if not hmac.compare_digest(approval.arguments_sha256, input.arguments_sha256.lower()):
         raise Conflict("This is not the hash of what was proposed", field=(*field[:-1], "arguments_sha256"))
     if input.decision is ChatDecision.APPROVE and approval.status == ChatApprovalStatus.PENDING.value:
         await ctx.tools.read(ctx, approval.tool, approval.arguments)  # which raises Forbidden
