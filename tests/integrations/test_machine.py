@@ -132,7 +132,9 @@ class Calendars(RuleBasedStateMachine):
         self.run(work(self.one))
         everywhere = self.changed(self.schedule.add(at(2), (OUTSIDE,), CALENDARS))
         weekly = self.changed(self.schedule.add(at(-1), (OUTSIDE,), ("first", "feed"), 3))
-        return multiple(everywhere, weekly)
+        shared = self.changed(self.schedule.add(at(4), (OUTSIDE,), ("first", "second")))
+        self.synchronise("first")
+        return multiple(everywhere, weekly, shared)
 
     def answer(self, asked: Asked) -> Reply:
         """The feed: what it says instead first, if there is anything."""
