@@ -6,7 +6,6 @@ The same rows at the same moment give the same bytes.
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
-from typing import Any
 
 import orjson
 import typst
@@ -48,7 +47,7 @@ def _text(words: str, most: int) -> str:
     return breakable(cut(one_line(words), most))
 
 
-def shown(printed: Printed) -> dict[str, Any]:  # Any: what the template reads
+def shown(printed: Printed) -> dict[str, object]:
     """The report in the words that the template places."""
     table = printed.table
 

@@ -22,7 +22,8 @@ from storage.expressions import AnySelect
 from storage.meanwhile import meanwhile
 from storage.statements import AnyValue, CompiledStatement
 from storage.tables import Organization
-from storage.tenancy.sessions import FollowingSession, ReadingSession, RowT, TenantSession, WritingSession
+from storage.tenancy.following import FollowingSession
+from storage.tenancy.sessions import ReadingSession, RowT, TenantSession, WritingSession
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -34,7 +34,8 @@ from storage.statements import (
     row_of,
 )
 from storage.tenancy import guard
-from storage.tenancy.sessions import FollowingSession, ReadingSession, TenantSession, WritingSession
+from storage.tenancy.following import FollowingSession
+from storage.tenancy.sessions import ReadingSession, TenantSession, WritingSession
 
 if TYPE_CHECKING:
     from storage.clusters import Clusters
@@ -112,10 +113,8 @@ class Database:
 
     def following(self, organization: str, at_least: int) -> TenantSession:
         """Reads of one organization that a replica may answer which has its change log up to this number."""
-        known = _known(organization)
-        if self.clusters is not None:
-            return self.clusters.reading(known, at_least)
-        return FollowingSession(self, known, at_least)
+        known, clusters = _known(organization), self.clusters
+        return FollowingSession(self, known, at_least) if clusters is None else clusters.reading(known, at_least)
 
     def writing(self, organization: str, written: Callable[[int], None] | None = None) -> TenantSession:
         """A transaction of one organization: committed whole when the block ends, rolled back when it raises.

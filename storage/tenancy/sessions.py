@@ -286,21 +286,6 @@ class ReadingSession(TenantSession):
         raise RuntimeError("a write in a reading session")
 
 
-class FollowingSession(ReadingSession):
-    """Reads that a replica may answer which has the organization's change log up to this number (decision 996)."""
-
-    def __init__(self, database: "Database", organization: str | None, at_least: int) -> None:
-        super().__init__(database, organization)
-        self._at_least = at_least
-
-    async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        if (replicas := self._database.replicas) is not None:
-            records = await replicas.read(self.org_id, prepared, parameters, self._at_least)
-            if records is not None:
-                return records
-        return await super()._send(prepared, parameters)
-
-
 def _check_reads(prepared: CompiledStatement) -> None:
     """PostgreSQL would refuse a write in a transaction that only reads; SQLite has none such."""
     if prepared.writes:
