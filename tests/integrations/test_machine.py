@@ -400,5 +400,6 @@ def test_a_few_days_of_calendars(machine: type[Calendars]) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.soak
 def test_many_days_of_calendars(machine: type[Calendars]) -> None:
     run_machine(machine, 150, 40, is_random=True)
