@@ -30,6 +30,7 @@ KNOWN = {
     (Refusal.VOLATILE, "with there"): _AT_ONCE,
     (Refusal.WRITES_WITHIN, "with made"): "one statement for each former change that is told",
     (Refusal.WRITES_WITHIN, "with taken"): "folded in two statements of a transaction, under the organization's lock",
+    (Refusal.VOLATILE, "insert record_changes"): "the changes of many records get their identifiers from the service",
     (Refusal.MIXED, "select jobs"): "a queue for each server, whose rows lie with their jobs",
     (Refusal.MIXED, "select cx_reports"): "`media` is distributed, with the organization in the public key",
     (Refusal.MIXED, "select credentials"): _APART,
