@@ -1,4 +1,4 @@
-"""What a move brings to the other server by itself: who says where the organization lies, and rows that come last."""
+"""Brings to the other server what PostgreSQL does not copy: where the organization lies, and rows that come last."""
 
 from collections.abc import Sequence
 
@@ -51,7 +51,7 @@ async def say_moved(directory: asyncpg.Connection, org_id: str, name: str) -> No
 
 
 def _said(name: str) -> str | None:
-    """What `organizations.cluster` says of a server."""
+    """Returns the value by which `organizations.cluster` names a server."""
     return None if name == DIRECTORY else name
 
 

@@ -55,7 +55,7 @@ _COMPARED_AT_ONCE_SECONDS = 0.2
 _OUT = "copy"
 """The name of a database outside, and what it says of an organization that is being copied there."""
 _TROUBLE = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
-"""What becomes of a connection, or of a statement."""
+"""The errors of a connection or of a statement."""
 
 Say = Callable[[str], None]
 

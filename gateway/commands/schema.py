@@ -74,10 +74,7 @@ def check_tools(
     from schema.build import build
     from schema.tools import Catalogue
 
-    committed = file.read_bytes() if file.exists() else b""
-    if committed != Catalogue(build().graphql).print():
-        fail(f"{file.name} differs: ./run tools print > schema/tools.json", WOULD_CHANGE)
-    say(f"{file.name} is current")
+    _compare(file, Catalogue(build().graphql).print(), "./run tools print > schema/tools.json")
 
 
 @openapi.command("print")
@@ -95,7 +92,11 @@ def check_openapi(
     """Compare with rest_compat/openapi.json: exit with 3 where it differs."""
     from rest_compat.openapi import openapi_text
 
-    committed = file.read_bytes() if file.exists() else b""
-    if committed != openapi_text():
-        fail(f"{file.name} differs: ./run openapi print > rest_compat/openapi.json", WOULD_CHANGE)
+    _compare(file, openapi_text(), "./run openapi print > rest_compat/openapi.json")
+
+
+def _compare(file: Path, current: bytes, remedy: str) -> None:
+    """Say whether the file is what would be printed now; the exit code says so, too."""
+    if not file.exists() or file.read_bytes() != current:
+        fail(f"{file.name} differs: {remedy}", WOULD_CHANGE)
     say(f"{file.name} is current")

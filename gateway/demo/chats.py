@@ -38,21 +38,23 @@ async def write_chat(ctx: Context) -> None:
         finished_at=moment,
     )
     said = ((run.message_id, ChatRole.USER, _ASKED), (run.answer_id, ChatRole.ASSISTANT, _ANSWERED))
+    messages = [
+        new_row(
+            ChatMessage,
+            id=message_id,
+            thread_id=thread.id,
+            subject=ctx.caller.subject,
+            position=position,
+            run_id=run.id,
+            role=role.value,
+            text=text,
+            created_at=moment,
+        )
+        for position, (message_id, role, text) in enumerate(said, 1)
+    ]
     async with ctx.writing() as session:
         await session.insert(run)
-        for position, (message_id, role, text) in enumerate(said, 1):
-            message = new_row(
-                ChatMessage,
-                id=message_id,
-                thread_id=thread.id,
-                subject=ctx.caller.subject,
-                position=position,
-                run_id=run.id,
-                role=role.value,
-                text=text,
-                created_at=moment,
-            )
-            await session.insert(message)
+        await session.insert(*messages)
         answered = {"message_id": run.answer_id, "text": _ANSWERED}
         told = [
             started(ctx, run),
