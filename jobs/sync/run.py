@@ -115,8 +115,9 @@ async def _streams(run: Run, begun: Begun, so_far: _Sum) -> None:
             if stream.kind != IntegrationStreamKind.CHANNEL or error.code is not IntegrationProblemCode.FORBIDDEN:
                 raise
             held_up = held_up or error
+            taken_up = {"wants_full": True} if stream.wants_full else {}  # one made since stays
             async with run.writing() as session:  # so that it is another one's turn
-                await _update(session, stream, confirmed_at=now(), wants_full=stream.wants_full)
+                await _update(session, stream, confirmed_at=now(), **taken_up)
     if held_up is not None:
         raise held_up
 

@@ -115,7 +115,8 @@ def _lines(content: bytes) -> Iterator[str]:
     """The lines, of whichever encoding and ends, without the empty ones."""
     encoding = "utf-8" if _is_utf8(content) else "cp1252"
     for line in _unfolded(content):
-        yield from filter(None, [line.decode(encoding, "replace").replace("\0", "")])
+        if text := line.decode(encoding, "replace").replace("\0", ""):
+            yield text
 
 
 def _is_utf8(content: bytes) -> bool:
