@@ -166,7 +166,7 @@ TOOLS: Final = (
         "deal_board",
         "The pipeline: how much each stage comes to, and its first deals.",
         {
-            "": "{ dealBoard { totals { currency amount } columns { stage { id name } dealCount "
+            "": "{ dealBoard { totals { currency amount } columns { stage { id name type } dealCount "
             "totals { currency amount } deals(first: 5) { nodes { id name value currency } } } } }"
         },
     ),

@@ -34,6 +34,8 @@ def staged(reader: ListReader) -> int:
     if reader.form() == "at" and not is_said and not _ends_with(reader, at, word):
         return 0  # at a customer
     end = _end_of_name(reader, at + is_said)
+    if not is_said:  # in the negotiation stage with Acme
+        end = next((behind for behind in range(at + 2, end) if reader.words[behind - 1].form == word), end)
     name = _name(reader, at + is_said, end)
     if not name or (listing.kind == "deal" and listing.stage) or (listing.kind == "account" and listing.industry):
         return 0

@@ -9,6 +9,7 @@ from typing import Final
 from providers.embedded import list_names
 from providers.embedded.list_words import (
     ALONE,
+    ARTICLES,
     BEING,
     CLOSING,
     CODES,
@@ -24,6 +25,7 @@ from providers.embedded.list_words import (
     SORTED,
     TO_A_DATE,
     UPDATED,
+    WE_DID,
     WISHES,
     WITH,
 )
@@ -79,15 +81,29 @@ class ListReader:
 
     def noun(self) -> int:
         form = self.form()
-        if NOUNS.get(form) != self.listing.kind:
+        if NOUNS.get(form) != self.listing.kind or (form == "schedule" and self._is_verb()):
             return 0
         self.listing.is_one = form not in WHOLES and form == self.words[self.place].text.casefold()
         return 1
+
+    def _is_verb(self) -> bool:
+        """Says whether the word asks for something to be done: open a deal, schedule meetings (decision 1121)."""
+        ahead = self.form(1)
+        return not self._noun_before(self.place) and (
+            ahead in ARTICLES or (self.form() == "schedule" and ahead in NOUNS)
+        )
 
     def state(self) -> int:
         """States, with «and» or «or» between them."""
         known = STATES[self.listing.kind]
         form = self.form()
+        if self.listing.kind == "deal" and not self.listing.states:
+            for word, said in WE_DID.items():  # two
+                if size := longest(self.words, self.place, said):
+                    self.listing.states, self.listing.state_words = [*known[word]], [word]
+                    return size
+        if form == "open" and self._is_verb():
+            return 0
         if form in ("and", "or") and self.listing.states and self.form(1) in known:
             return 1
         if self.listing.kind == "deal" and form == "closed" and self.listing.states:
@@ -198,9 +214,10 @@ class ListReader:
     def _orders(self, name: str) -> bool:
         return self.listing.order is None or self.listing.order[0] == name
 
-    def upcoming(self) -> int:
-        """The next meeting, or the next three."""
-        if self.listing.kind != "meeting" or self.form() != "next" or self.listing.states:
+    def nearest(self) -> int:
+        """The next meeting, or the next three; the last one that was held."""
+        held = self.form() in ("last", "previous")
+        if self.listing.kind != "meeting" or not (held or self.form() == "next") or self.listing.states:
             return 0
         number = self.words[self.place + 1].number if self.place + 1 < len(self.words) else None
         size = 1 if number is None else 2
@@ -209,15 +226,25 @@ class ListReader:
         if number is not None and (number != int(number) or not 0 < number <= FIRST_MAX):
             return 0
         is_one = self.words[self.place + size].text.lower() in ("meeting", "appointment")
+        if held and number is None and not is_one:
+            return 0  # it does not say how many
         self.listing.first = int(number) if number is not None else 1 if is_one else None
-        self.listing.states, self.listing.state_words = ["SCHEDULED"], ["scheduled"]
+        word = "completed" if held else "scheduled"
+        self.listing.states, self.listing.state_words = [*STATES["meeting"][word]], [word]
         return size
+
+    def _asks_for_one(self) -> bool:
+        """Says whether the next meeting is asked for, or the last: when it is stands in its line."""
+        pairs = zip(self.words, self.words[1:], strict=False)
+        return any(one.form in ("next", "last", "previous") and two.text.lower() == "meeting" for one, two in pairs)
 
     def idle(self) -> int:
         size = longest(self.words, self.place, SHOWN)
         if size:
             return size
         form = self.form()
+        if form == "when":
+            return int(self.place == 0 and self.form(1) in BEING and self._asks_for_one())
         has_noun = any(word.form in NOUNS for word in self.words[: self.place])
         if form not in IDLE or (form in WISHES and has_noun) or (form == "who" and self.form(1) not in BEING):
             return 0
@@ -229,7 +256,7 @@ class ListReader:
 
 
 _RULES: Final[Sequence[Callable[[ListReader], int]]] = (
-    *(ListReader.late, ListReader.amount, ListReader.ranked, ListReader.upcoming, ListReader.mine, ListReader.dated),
+    *(ListReader.late, ListReader.amount, ListReader.ranked, ListReader.nearest, ListReader.mine, ListReader.dated),
     *(ListReader.state, ListReader.new, ListReader.noun, list_names.owned, list_names.staged, list_names.named),
     ListReader.idle,
 )

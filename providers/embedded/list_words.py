@@ -58,6 +58,11 @@ TO_A_DATE: Final = frozenset({"in", "on", "within", "during", "for", "over", "of
 PIPELINE_OF_MINE: Final = phrases(
     "my pipeline|show my pipeline|show me my pipeline|what is in my pipeline|my sales pipeline"
 )
+WE_DID: Final = {"won": phrases("did we win"), "lost": phrases("did we lose")}
+"""How deals are asked for by what became of them; `can we win` asks for something else."""
+PEOPLE_AT: Final = phrases(
+    "who works at|who works for|who do we know at|people we know at|show me who works at|whom do we know at"
+)
 STARTERS: Final = (
     *CLOSING,
     *CREATED,

@@ -4,8 +4,9 @@ from collections.abc import Generator, Sequence
 
 from providers.embedded.finding import Found, find
 from providers.embedded.list_reading import ListReader
-from providers.embedded.list_words import PIPELINE_OF_MINE
+from providers.embedded.list_words import PEOPLE_AT, PIPELINE_OF_MINE
 from providers.embedded.listing import Listing
+from providers.embedded.naming import named_from
 from providers.embedded.periods import AHEAD
 from providers.embedded.saying import line
 from providers.embedded.steps import Asked, Lines, Outcome, Plan, Request, Step, has_more, nodes_of, one, refused
@@ -18,6 +19,10 @@ def read(asked: Asked) -> tuple[Plan | None, str]:
     """The plan of a question about a list; None where it is none, or not read in full, and why."""
     if longest(asked.words, 0, PIPELINE_OF_MINE) == len(asked.words):
         return _listed(asked, Listing("deal", is_mine=True, states=["OPEN"], state_words=["open"])), ""
+    if size := longest(asked.words, 0, PEOPLE_AT):
+        name = named_from(asked, size, ("account",))[1]
+        at = Listing("contact", name=name, named_kinds=("account",))
+        return (_listed(asked, at), "") if name else (None, "it does not say at which account")
     reader = ListReader(asked.text, asked.words, asked.today)
     listing = reader.read()
     if listing is None:

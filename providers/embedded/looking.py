@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any, Final
 
+from contract.vocabulary import StageType
 from providers.embedded.finding import KINDS, Found, find, mark
 from providers.embedded.listing import NOUNS
 from providers.embedded.lists import page
@@ -23,7 +25,7 @@ _SHOW: Final = phrases(
 _WHO: Final = phrases("who is")
 _HEALTH: Final = phrases(
     "health of|account health of|the health of|what is the health of|how is the health of"
-    "|show me the health of|health for"
+    "|show me the health of|health for|health score for|account health for|what is the health score for"
     "|show the health of|show health of|how healthy is|health score of|what is the health score of|how healthy are"
     "|relationship health of|check the health of|give me the health of|tell me the health of|show me health of"
 )
@@ -40,6 +42,7 @@ _PIPELINE: Final = phrases(
     "|give me our pipeline"
     "|pipeline status|pipeline summary|summarize the pipeline|summarise the pipeline|overview of the pipeline"
 )
+_NOW: Final = phrases("now|right now|currently|at the moment")
 _CHANGED: Final = phrases(
     "what changed|what has changed|what have changed|changes|show changes|show me changes|show the changes"
     "|what is new"
@@ -47,6 +50,8 @@ _CHANGED: Final = phrases(
     "|all changes"
     "|show me all changes|what was changed|give me the changes|tell me what changed|anything new"
     "|what did change|the changes"
+    "|what is changed|what has been changed|has anything changed|did anything change|history|the history"
+    "|show the history|show me the history"
     "|show what changed|recent changes|show recent changes|show me recent changes|show me what happened|any changes"
 )
 _ABOUT: Final = frozenset({"on", "to", "with", "about", "for", "at", "of"})
@@ -88,8 +93,9 @@ def _shown(asked: Asked, kinds: Sequence[str], name: str) -> Plan:
 def health(asked: Asked) -> Plan | None:
     """Says how the relationship with an account is."""
     size = longest(asked.words, 0, _HEALTH)
-    if size:
-        name = named_from(asked, size, ("account",))[1]
+    is_it = len(asked.words) > 2 and (asked.words[0].form, asked.words[-1].form) == ("is", "healthy")
+    if size or is_it:
+        name = named_from(asked, size or 1, ("account",), -1 if is_it else None)[1]
         return _health(asked, name) if name else None
     before = longest(asked.words, 0, _HEALTH_BEFORE)
     at = next((at for at, word in enumerate(asked.words) if word.is_owning and at >= before), None)
@@ -119,21 +125,33 @@ def _health(asked: Asked, name: str) -> Plan:
 
 def pipeline(asked: Asked) -> Plan | None:
     """Plan the answer to what each stage comes to."""
-    if not asked.words or longest(asked.words, 0, _PIPELINE) != len(asked.words):
-        return None
-    return _pipeline()
+    size = longest(asked.words, 0, _PIPELINE)
+    is_whole = size and len(asked.words) in (size, size + longest(asked.words, size, _NOW))
+    return _pipeline() if is_whole else None
 
 
 def _pipeline() -> Plan:
     outcome = yield from one(Request("deal_board", {}))
     if not outcome.is_ok or not isinstance(outcome.data, dict):
         return refused(outcome)
-    lines = [f"The pipeline comes to {_totals(outcome.data.get('totals')) or 'nothing yet'}."]
-    for column in outcome.data.get("columns") or ():
+    columns = outcome.data.get("columns") or ()
+    shown = ", of those that are shown" if outcome.is_truncated else ""
+    lines = [f"The pipeline comes to {_totals(_open(columns)) or 'nothing yet'} in open stages{shown}."]
+    for column in columns:
         stage, number = column.get("stage") or {}, column.get("dealCount") or 0
         parts = [str(stage.get("name")), f"{number} deal{'' if number == 1 else 's'}", _totals(column.get("totals"))]
         lines.append("- " + " · ".join(part for part in parts if part))
     return lines
+
+
+def _open(columns: Sequence[dict[str, Any]]) -> list[dict[str, object]]:  # Any: JSON
+    """What the open stages come to, by currency: what was won or lost is in the pipeline no more (decision 1120)."""
+    sums: dict[str, Decimal] = {}
+    for column in columns:
+        for total in column.get("totals") or () if column["stage"].get("type") == StageType.OPEN.name else ():
+            currency = str(total["currency"])
+            sums[currency] = sums.get(currency, Decimal(0)) + Decimal(total["amount"])
+    return [{"currency": currency, "amount": amount} for currency, amount in sorted(sums.items())]
 
 
 def _totals(totals: object) -> str:

@@ -3,6 +3,7 @@
 import re
 from typing import Any, Final
 
+from contract.chat import ChatApprovalStatus
 from providers.embedded.finding import Found, chosen
 from providers.embedded.lists import stage_among
 from providers.embedded.naming import named_from
@@ -143,4 +144,6 @@ def _of_type(data: Any, type: str) -> dict[str, Any] | list[str]:  # Any: JSON
 
 
 def _unwritten(outcome: Outcome) -> list[str]:
+    if outcome.code == ChatApprovalStatus.REJECTED.value:
+        return ["You said no, so nothing was written."]
     return ["Nothing was written.", *refused(outcome)] if outcome.why else ["Nothing was written."]

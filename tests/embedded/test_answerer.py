@@ -125,7 +125,27 @@ async def test_errors_are_told(tool: str) -> None:
 async def test_a_write_that_was_not_made_is_told() -> None:
     rejected = {"errors": [{"code": "rejected", "message": "The member said no"}]}
     said = await World(gives={"log_note": rejected}).ask("Log a note on Acme: hello")
-    assert said.endswith("Nothing was written.\nThat did not work: The member said no.")
+    assert said.endswith("You said no, so nothing was written.")
+    stale = {"errors": [{"code": "stale", "message": "The record has changed since it was shown"}]}
+    said = await World(gives={"log_note": stale}).ask("Log a note on Acme: hello")
+    assert said.endswith("Nothing was written.\nThat did not work: The record has changed since it was shown.")
+
+
+async def test_the_pipeline_comes_to_what_is_in_open_stages() -> None:
+    """What was won or lost has its own lines, and is in the pipeline no more (decision 1120)."""
+
+    def column(name: str, type: str, amount: str, currency: str = "EUR") -> dict[str, object]:
+        totals = [{"currency": currency, "amount": amount}]
+        return {"stage": {"name": name, "type": type}, "dealCount": 1, "totals": totals}
+
+    columns = [column("Proposal", "OPEN", "1.05"), column("Negotiation", "OPEN", "2"), column("Won", "WON", "40")]
+    board = {
+        "totals": [{"currency": "EUR", "amount": "43.05"}],
+        "columns": [*columns, column("Lost", "LOST", "9", "CHF")],
+    }
+    said = await World(gives={"deal_board": board}).ask("Show the pipeline")
+    assert "The pipeline comes to 3.05 EUR in open stages." in said
+    assert "- Won · 1 deal · 40 EUR" in said
 
 
 async def test_figures_that_the_analytics_decline_are_declined() -> None:

@@ -1,4 +1,4 @@
-"""Questions that are nearly ones of the grammar: declined, or read in full (decision 606)."""
+"""Questions that are nearly ones of the grammar: declined, or read in full (decisions 606 and 1121)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import pytest
 from providers.embedded.reading import read
 from providers.embedded.steps import Asked, Request
 from providers.embedded.words import words_of
+from tests.embedded.corpus import eq, listed
+from tests.embedded.world import ME as ME_ID
+from tests.embedded.world import World
 
 NOW = datetime(2026, 11, 24, 9, tzinfo=UTC)
 """A Tuesday."""
@@ -55,10 +58,50 @@ def first(text: str) -> Request | None:
             "unassigned deals",
             "deals over 50k and under 1k",
         ),
+        *(
+            "schedule a meeting with Acme tomorrow",
+            "please schedule meetings next week",
+            "can you schedule the meeting",
+        ),
+        *("open a deal with Acme", "open an opportunity with Acme", "open the deals with Acme", "open my deals"),
+        *("which deals can we win?", "which deals did we not win?", "deals we will win", "which leads did we win?"),
+        *("last meetings", "when is Acme?", "when is the last deal?", "when are my deals"),
+        *("is Acme a customer?", "who works at", "who works at our customers?", "history of deals", "history"),
     ],
 )
 def test_a_near_miss_is_declined(text: str) -> None:
     assert first(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("Which deals did we win with Acme?", "Won deals with Acme"),
+        ("Which deals did we lose last month?", "Deals lost last month"),
+        ("Open deals in the negotiation stage with Acme", "Open deals with Acme in Negotiation"),
+        ("When is my next meeting with Acme?", "My next meeting with Acme"),
+        ("When was my last meeting with Acme?", "My previous meeting with Acme"),
+        ("Health score for Acme", "Health of Acme"),
+        ("Is Acme healthy?", "Health of Acme"),
+        ("Who works at Acme?", "Contacts at Acme"),
+        ("People we know at the account Acme", "Contacts at Acme"),
+        ("What's changed since Monday?", "What changed since Monday?"),
+        ("Has anything changed since Monday?", "What changed since Monday?"),
+        ("History of Acme", "What changed on Acme?"),
+        ("What's in our pipeline right now?", "Show the pipeline"),
+    ],
+)
+async def test_other_words_make_the_same_calls(text: str, same: str) -> None:
+    one, other = World(), World()
+    assert "I cannot answer that" not in await one.ask(text)
+    await other.ask(same)
+    assert one.steps == other.steps
+
+
+async def test_the_last_meetings_are_those_that_were_held() -> None:
+    world = World()
+    await world.ask("My last 2 meetings")
+    assert world.steps == [[listed("meeting", {"ownerId": eq(ME_ID), "state": eq("COMPLETED")}, "OCCURRED_AT DESC", 2)]]
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,11 @@ class World:
         return {"viewer": {"subject": ME}, "pipelineStages": stages}
 
     def deal_board(self) -> Any:
-        column = {"stage": {"name": "Discovery"}, "dealCount": 1, "totals": [{"currency": "EUR", "amount": "1500"}]}
+        column = {
+            "stage": {"name": "Discovery", "type": "OPEN"},
+            "dealCount": 1,
+            "totals": [{"currency": "EUR", "amount": "1500"}],
+        }
         return {"totals": column["totals"], "columns": [column]}
 
     def account_health(self, id: str) -> Any:
