@@ -48,7 +48,7 @@ from storage.tenancy.sessions import TenantSession
 Event = ChatEvent | ChatEventRow
 """An event of a run: one that is stored, or the end of one that is stored no more."""
 MessageText = Annotated[str, trimmed(CHAT_TEXT_MAX), AfterValidator(storable), AfterValidator(shown)]
-_EVENT_ID = re.compile(r"([0-9a-f-]{36})\.([0-9]{1,18})", re.ASCII)
+_EVENT_ID = re.compile(r"([0-9a-f-]{36})\.([1-9][0-9]{0,17})", re.ASCII)
 
 
 class ChatSend(Input):

@@ -89,12 +89,13 @@ async def test_a_decision_says_nothing_of_what_is_written(
 
 
 async def test_no_form_of_an_events_id_but_its_own_is_taken(one: Tenant, chat: Chatter) -> None:
+    """The first event has the number 1, so 0 is none, and no number begins with a zero."""
     events = await chat.send(await chat.thread())
     run_id = events[0].data["run_id"]
     forms = (
         *(f"{run_id}.", f"{run_id}.1.1", f".{run_id}.1", f"{run_id}.+1", f"{run_id}.1e0", f"{run_id}.0x1"),
         *(f"{run_id.upper()}.1", f"{run_id.replace('-', '')}.1", f"{{{run_id}}}.1", f"{new_id()}.1"),
-        *(f"{run_id}.{'9' * 18}", f"{run_id}.{'9' * 400}", "null", "*"),
+        *(f"{run_id}.0", f"{run_id}.01", f"{run_id}.{'9' * 18}", f"{run_id}.{'9' * 400}", "null", "*"),
     )
     for wrong in forms:
         refused = await chat.call("GET", f"/chat/runs/{run_id}/events", **{"Last-Event-ID": wrong})
@@ -104,4 +105,4 @@ async def test_no_form_of_an_events_id_but_its_own_is_taken(one: Tenant, chat: C
     for wrong in ("%00", f"{run_id}.1%00", f"{run_id}.%D9%A1", "%FF"):
         refused = await chat.call("GET", f"/chat/runs/{run_id}/events?after={wrong}")
         assert refused.status_code in {400, 422}, wrong
-    assert await chat.follow(run_id, f"{run_id}.0") == events
+    assert await chat.follow(run_id, f"{run_id}.1") == events[1:]
