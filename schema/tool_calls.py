@@ -63,7 +63,7 @@ class ToolCalls:
         offer = self._every.get(name)
         if offer is None or (reading and offer.tool.effect is Effect.WRITE):
             known = [one for one in self._every if not (reading and self._every[one].tool.effect is Effect.WRITE)]
-            raise UnknownTool(name, next(iter(get_close_matches(name[:NAME_MAX], known, 1)), None))
+            raise UnknownTool(name, next(iter(get_close_matches(name[:NAME_MAX], known, 1, cutoff=0)), None))
         allowed = {offer.tool.name: offer for offer in self._offers(ctx, reading=reading)}.get(name)
         kind = arguments.get("kind")
         asked = [offer.documents[kind]] if isinstance(kind, str) and kind in offer.documents else []

@@ -121,23 +121,19 @@ class McpDoor:
         headers = headers_of(scope)
         if message.id is None:  # no notification asks for anything here
             return Response(status_code=202)
+        is_modern = header(headers, _REVISION) == REVISIONS[0]
+        if is_modern and message.method != INITIALIZE:
+            names = (_REVISION, b"mcp-method", b"mcp-name")
+            check_envelope(message, {name.decode(): header(headers, name) for name in names})
         if message.is_call:
-            return await self._called(ctx, message, headers, record)
+            key = _key(headers, message)
+            return await answer_call(ctx, message, key=key, reading=self.reading, is_modern=is_modern, record=record)
         exchange = Exchange(ctx, record, reading=self.reading)
         answered = _Answered()
         await self.sdk.serve(_placed(scope, headers, message, exchange), _given(message, receive), answered)
         if exchange.refused is not None:
             raise exchange.refused
         return answered.response()
-
-    async def _called(self, ctx: Context, message: Message, headers: Headers, record: RequestLog) -> Response:
-        """The response to a call. Raises GatewayError."""
-        is_modern = header(headers, _REVISION) == REVISIONS[0]
-        if is_modern:
-            names = (_REVISION, b"mcp-method", b"mcp-name")
-            check_envelope(message, {name.decode(): header(headers, name) for name in names})
-        key = _key(headers, message)
-        return await answer_call(ctx, message, key=key, reading=self.reading, is_modern=is_modern, record=record)
 
     async def _admitted(
         self, ctx: Context, scope: Scope, receive: Receive, headers: Headers, record: RequestLog

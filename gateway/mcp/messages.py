@@ -3,6 +3,8 @@
 The library's words would quote what was sent, and its own parts.
 """
 
+import re
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -145,23 +147,32 @@ def answered(identifier: str | int | None, result: JsonObject) -> bytes:
 
 
 def check_envelope(message: Message, told: Mapping[str, str | None]) -> None:
-    """Look whether a call of the newer revision says of itself what its headers say.
+    """Look whether a request of the newer revision says of itself what its headers say.
 
     Raises NoMessage.
     """
-    meta, name = message.params.get("_meta", {}), message.params["name"]
+    meta, named = message.params.get("_meta", {}), {**dict.fromkeys(_NAMED, "name"), READ: "uri"}.get(message.method)
     if missing := [key for key in (_VERSION_IN_META, _CAPABILITIES_IN_META) if key not in meta]:
         raise NoMessage(INVALID_PARAMS, f"params._meta needs {' and '.join(missing)}", identifier=message.id)
-    for header, value in (
-        ("MCP-Protocol-Version", meta[_VERSION_IN_META]),
-        ("Mcp-Method", message.method),
-        ("Mcp-Name", name),
-    ):
-        if told[header.lower()] != value:
+    said = {"MCP-Protocol-Version": meta[_VERSION_IN_META], "Mcp-Method": message.method}
+    for header, value in (said if named is None else said | {"Mcp-Name": message.params[named]}).items():
+        if _plain(told[header.lower()]) != value:
             words = f"The header {header} does not match the message"
             raise NoMessage(HEADER_MISMATCH, words, identifier=message.id)
 
 
+def _plain(header: str | None) -> str | None:
+    """The text of a header, which stands in base64 where it is none that a header may have."""
+    wrapped = _WRAPPED.fullmatch(header or "")
+    if wrapped is None:
+        return header
+    try:
+        return b64decode(wrapped[1], validate=True).decode()
+    except ValueError:
+        return None
+
+
+_WRAPPED: Final = re.compile(r"=\?base64\?(.*)\?=")
 _VERSION_IN_META: Final = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES_IN_META: Final = "io.modelcontextprotocol/clientCapabilities"
 
@@ -176,7 +187,8 @@ def check_revision(header: str | None) -> None:
 
 def check_method(message: Message, revision: str | None) -> None:
     """Raises NoMessage for a request that nobody here answers."""
-    if message.id is not None and message.method not in METHODS:
-        status = 404 if revision == REVISIONS[0] else 200
+    is_modern = revision == REVISIONS[0]
+    if message.id is not None and (message.method not in METHODS or (is_modern and message.method == "ping")):
+        status = 404 if is_modern else 200
         words = "There is no method of this name here"
         raise NoMessage(METHOD_NOT_FOUND, words, identifier=message.id, http_status=status)

@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,23 @@ async def test_two_revisions_are_spoken(one: Tenant) -> None:
     assert response.json()["result"]["structuredContent"]["operation"] == "viewer"
     response = await post(one, message, MCP_Protocol_Version=REVISIONS[0], Mcp_Method="tools/call", Mcp_Name="search")
     assert (response.status_code, response.json()["error"]["code"]) == (400, -32020)
+    for method, params, names in (
+        ("tools/list", {}, {"Mcp_Method": "tools/call"}),
+        ("tools/list", {}, {}),
+        ("resources/read", {"uri": "crm://kinds"}, {"Mcp_Method": "resources/read", "Mcp_Name": "crm://deals"}),
+        ("prompts/get", {"name": "pipeline_review"}, {"Mcp_Method": "prompts/get"}),
+    ):
+        message = {"jsonrpc": "2.0", "id": 6, "method": method, "params": {**params, "_meta": meta}}
+        error = (await post(one, message, MCP_Protocol_Version=REVISIONS[0], **names)).json()["error"]
+        assert error["code"] == -32020
+        assert error["message"].startswith("The header Mcp-")
+    uri = f"=?base64?{b64encode(b'crm://kinds').decode()}?="
+    message = {"jsonrpc": "2.0", "id": 7, "method": "resources/read", "params": {"uri": "crm://kinds", "_meta": meta}}
+    named = {"Mcp_Method": "resources/read", "Mcp_Name": uri}
+    assert "result" in (await post(one, message, MCP_Protocol_Version=REVISIONS[0], **named)).json()
+    ping = {"jsonrpc": "2.0", "id": 8, "method": "ping", "params": {"_meta": meta}}
+    response = await post(one, ping, MCP_Protocol_Version=REVISIONS[0], Mcp_Method="ping")
+    assert (response.status_code, response.json()["error"]["message"]) == (404, "There is no method of this name here")
     notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     response = await post(one, notification)
     assert (response.status_code, response.content) == (202, b"")
@@ -167,7 +185,9 @@ async def test_two_revisions_are_spoken(one: Tenant) -> None:
 async def test_unknown_tools_and_writes_at_the_reading_door(one: Tenant) -> None:
     for path, name, words in (
         ("/mcp", "list_record", "did you mean list_records?"),
-        ("/mcp/read", "create_record", "There is no tool of this name here"),
+        ("/mcp/read", "create_record", "There is no tool of this name here; did you mean get_record?"),
+        ("/mcp/read", "log_note", "did you mean "),
+        ("/mcp", "x", "did you mean "),
         ("/mcp/read", "get_recrd", "did you mean get_record?"),
     ):
         response = await send(one, "tools/call", path=path, name=name, arguments={})
