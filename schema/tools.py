@@ -22,6 +22,7 @@ from graphql import (
     ValueNode,
     VariableNode,
     get_named_type,
+    is_required_input_field,
     parse,
     type_from_ast,
 )
@@ -163,7 +164,7 @@ class Offer:
 
     def _misfits(self, variable: Variable, value: Value) -> Sequence[Wrong]:
         """Finds what is wrong with a value by its type, or by what the tool offers."""
-        found = [*islice(_unknown_fields(value, variable.type, (variable.name,)), _WRONG_MAX)]
+        found = [*islice(_wrong_fields(value, variable.type, (variable.name,)), _WRONG_MAX)]
         if found:
             return found
 
@@ -210,19 +211,22 @@ class _Enough(Exception):
     """So much is wrong that nobody reads the rest."""
 
 
-def _unknown_fields(value: Value, kind: GraphQLInputType, path: Path) -> Iterator[Wrong]:
-    """The fields of a value that its type has not, wherever they stand in it."""
+def _wrong_fields(value: Value, kind: GraphQLInputType, path: Path) -> Iterator[Wrong]:
+    """The fields of a value that its type has not, and those that it wants, wherever they stand in it."""
     if isinstance(kind, GraphQLNonNull):
-        yield from _unknown_fields(value, kind.of_type, path)
+        yield from _wrong_fields(value, kind.of_type, path)
     elif isinstance(kind, GraphQLList) and isinstance(value, list):
         for place, item in enumerate(value):
-            yield from _unknown_fields(item, kind.of_type, (*path, place))
+            yield from _wrong_fields(item, kind.of_type, (*path, place))
     elif isinstance(kind, GraphQLInputObjectType) and isinstance(value, dict):
         for name, inner in value.items():
             if name in kind.fields:
-                yield from _unknown_fields(inner, kind.fields[name].type, (*path, name))
+                yield from _wrong_fields(inner, kind.fields[name].type, (*path, name))
             else:
                 yield _unknown(path, name, kind.fields, "field here")
+        for name, field in kind.fields.items():
+            if is_required_input_field(field) and value.get(name) is None:
+                yield Wrong((*path, name), "is required")
 
 
 class Catalogue:

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from contract.scopes import ScopeGroup
 from contract.tools import TOOL_ROWS_MAX, Effect
 from schema.declare import rules_of
-from schema.tools import Catalogue
+from schema.tools import Catalogue, Wrong
 from tests.mcp.calling import result
 from tests.support.schemas import built
 from tests.support.tenants import Tenant
@@ -99,6 +99,10 @@ def test_schemas_take_what_the_inputs_have_and_nothing_else(catalogue: Catalogue
         assert words in found[0].words, found
         # A comparator that filters have, and definitions leave out, is taken all the same.
         assert not Draft202012Validator(offers[name].definition).is_valid(arguments), (name, arguments)
+    for fields in ({}, {"name": None}):  # which fields of another kind would be
+        [missing] = offers["create_record"].read({"kind": "account", "fields": fields})
+        assert isinstance(missing, Wrong)
+        assert (missing.path, missing.words) == (("fields", "name"), "is required")
 
 
 def test_offers_are_right_after_their_cache_has_forgotten_them(
