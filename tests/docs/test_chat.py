@@ -40,14 +40,14 @@ async def test_its_curl_and_its_example_are_answered(database_url: str, tmp_path
     )
     async with going(tmp_path, database_url) as live:
         sent = commands.replace("http://127.0.0.1:8000", live.service.address)
-        await live.ask('mutation { accountCreate(input: {name: "Acme Works"}) { account { id } } }')
+        await live.ask('mutation { accountCreate(input: {name: "Acme Brick Company"}) { account { id } } }')
         out = await _ran(live, "bash", "-c", sent)
         assert "event: run_started\n" in out
         assert '"status":"succeeded"' in out
         assert '"status":"approved"' in out
         assert "[succeeded]" in await _ran(live, sys.executable, str(EXAMPLE), "what", "can", "you", "do")
-        note = "log a note on Acme Works: they will sign in May"
-        for typed, said in (("n\n", "Nothing was written."), ("y\n", "The note is on Acme Works now.")):
+        note = "log a note on Acme Brick Company: they will sign in May"
+        for typed, said in (("n\n", "Nothing was written."), ("y\n", "The note is on Acme Brick Company now.")):
             out = await _ran(live, sys.executable, str(EXAMPLE), note, typed=typed)
             assert "Approve? [y/N]" in out
             assert said in out
