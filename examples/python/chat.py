@@ -18,14 +18,13 @@ URL = os.environ.get("CRM_URL", "http://127.0.0.1:8000")
 
 def events(response: httpx.Response) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """The events of a stream: what each tells, its id, its data."""
-    fields: dict[str, str] = {}
-    for line in response.iter_lines():
-        name, _, value = line.partition(": ")
-        if name:
-            fields[name] = value
-        elif "event" in fields:
-            yield fields["event"], fields["id"], json.loads(fields["data"])
-            fields = {}
+    rest = ""
+    for text in response.iter_text():  # lines end in LF alone: iter_lines() would cut texts that have U+2028
+        *blocks, rest = (rest + text).split("\n\n")
+        for block in blocks:
+            fields = {name: value for name, _, value in (line.partition(": ") for line in block.split("\n"))}
+            if "event" in fields:
+                yield fields["event"], fields["id"], json.loads(fields["data"])
 
 
 def answer(client: httpx.Client, thread: str, text: str) -> str:

@@ -42,9 +42,12 @@ def events(client: httpx.Client, after: str | None = None) -> Iterator[Any]:
     query = """subscription($after: String) { events(types: ["deal_created"], after: $after) { cursor data } }"""
     body = {"query": query, "variables": {"after": after}}
     with client.stream("POST", "/graphql", json=body, headers={"Accept": "text/event-stream"}, timeout=60) as answer:
-        for line in answer.iter_lines():
-            if line.startswith("data: "):
-                yield json.loads(line.removeprefix("data: "))["data"]["events"]
+        rest = ""
+        for text in answer.iter_text():  # lines end in LF alone: iter_lines() would cut texts that have U+2028
+            *lines, rest = (rest + text).split("\n")
+            for line in lines:
+                if line.startswith("data: "):
+                    yield json.loads(line.removeprefix("data: "))["data"]["events"]
 
 
 def say(what: str, found: Any) -> None:
