@@ -9,6 +9,7 @@ from providers.embedded.list_words import (
     IDLE,
     IN,
     NAME_MAX,
+    NOW,
     STARTERS,
     TO_A_DATE,
     WITH,
@@ -150,6 +151,8 @@ def _begins(reader: ListReader, place: int) -> bool:
     if period_at(reader.words, place + before, reader.today) is not None:
         return True
     form = reader.words[place].form
+    if place + longest(reader.words, place, NOW) == len(reader.words):
+        return True
     if form in ("in", "between") or longest(reader.words, place, STARTERS):
         return True
     return reader.words[place].kind is WordKind.WORD and form in ("that", "which", "who", "and", "but", "or", "not")

@@ -18,6 +18,7 @@ from providers.embedded.list_words import (
     IDLE,
     LATE,
     MINE,
+    NOW,
     ORDERS,
     OVER,
     RANKED,
@@ -26,6 +27,7 @@ from providers.embedded.list_words import (
     TO_A_DATE,
     UPDATED,
     WE_DID,
+    WHAT_DEALS,
     WISHES,
     WITH,
 )
@@ -48,6 +50,8 @@ class ListReader:
     def read(self) -> Listing | None:
         """The list that is asked for; None where a word has no part in it, or two of them say something different."""
         kinds = {NOUNS[word.form] for word in self._heads() if word.form in NOUNS}
+        if not kinds and longest(self.words, 0, WHAT_DEALS):
+            kinds = {"deal"}
         if len(kinds) != 1:
             return None
         self.listing.kind = next(iter(kinds))
@@ -76,6 +80,8 @@ class ListReader:
 
     def mine(self) -> int:
         size = longest(self.words, self.place, MINE)
+        if self.listing.kind == "deal" and self.form() == "i" and self.form(1) in ("won", "lost"):
+            size = 1
         self.listing.is_mine |= bool(size)
         return size
 
@@ -101,6 +107,7 @@ class ListReader:
             for word, said in WE_DID.items():  # two
                 if size := longest(self.words, self.place, said):
                     self.listing.states, self.listing.state_words = [*known[word]], [word]
+                    self.listing.is_mine |= self.form(1) == "i"
                     return size
         if form == "open" and self._is_verb():
             return 0
@@ -239,13 +246,14 @@ class ListReader:
         return any(one.form in ("next", "last", "previous") and two.text.lower() == "meeting" for one, two in pairs)
 
     def idle(self) -> int:
-        size = longest(self.words, self.place, SHOWN)
-        if size:
+        if size := longest(self.words, self.place, SHOWN) or longest(self.words, self.place, NOW):
             return size
         form = self.form()
         if form == "when":
             return int(self.place == 0 and self.form(1) in BEING and self._asks_for_one())
         has_noun = any(word.form in NOUNS for word in self.words[: self.place])
+        if form == "been" and self.form(1) in STATES[self.listing.kind]:
+            return 1
         if form not in IDLE or (form in WISHES and has_noun) or (form == "who" and self.form(1) not in BEING):
             return 0
         if form == "every" and period_at(self.words, self.place + 1, self.today) is not None:

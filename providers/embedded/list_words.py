@@ -16,23 +16,33 @@ WISHES: Final = frozenset({"want", "need", "like"})
 BEING: Final = frozenset({"is", "are", "was", "were"})
 SHOWN: Final = phrases(
     "show me|give me|tell me|get me|list me|find me|let me see|i want to see|i would like to see|i need"
+    "|can i see|could i see|can i have"
 )
 MINE: Final = phrases(
-    "my|mine|i own|do i own|assigned to me|owned by me|of mine|belonging to me|that are mine|do i have|i have|am i in"
+    "my|mine|i own|do i own|assigned to me|owned by me|of mine|belonging to me|that are mine|do i have|i have"
+    "|have i|am i in"
 )
 WITH: Final = frozenset({"with", "at", "for", "of", "from", "about", "on"})
 IN: Final = frozenset({"in", "at"})
 ARTICLES: Final = frozenset({"the", "a", "an", "our", "my"})
+
+
+def _amounts(text: str) -> tuple[tuple[str, ...], ...]:
+    """Phrases before an amount, alone and behind what says that it is one."""
+    before = ("", "of ", "worth ", "valued at ", "with a value ", "with a value of ")
+    return phrases("|".join(f"{head}{one}" for head in before for one in text.split("|")))
+
+
 OVER: Final = (
-    ("gte", phrases("of at least|at least|worth at least|no less than")),
-    ("lte", phrases("of at most|at most|up to|worth up to|no more than")),
-    ("gt", phrases("over|above|more than|worth more than|bigger than|larger than|greater than|exceeding|worth over")),
-    ("lt", phrases("under|below|less than|worth less than|smaller than|worth under")),
+    ("gte", _amounts("at least|no less than")),
+    ("lte", _amounts("at most|up to|no more than")),
+    ("gt", _amounts("over|above|more than|bigger than|larger than|greater than|exceeding")),
+    ("lt", _amounts("under|below|less than|smaller than")),
 )
 CLOSING: Final = phrases(
     "closing|close|due to close|due|expected to close|set to close|to close|with a close date|with close date"
 )
-CREATED: Final = phrases("created|added|captured|entered|that came in|came in|made")
+CREATED: Final = phrases("created|added|opened|captured|entered|that came in|came in|made")
 UPDATED: Final = phrases("updated|changed|modified|edited|touched")
 LATE: Final = phrases(
     "overdue|past their close date|past close date|past their closing day|past due|that are late|late"
@@ -58,7 +68,13 @@ TO_A_DATE: Final = frozenset({"in", "on", "within", "during", "for", "over", "of
 PIPELINE_OF_MINE: Final = phrases(
     "my pipeline|show my pipeline|show me my pipeline|what is in my pipeline|my sales pipeline"
 )
-WE_DID: Final = {"won": phrases("did we win"), "lost": phrases("did we lose")}
+NOW: Final = phrases("now|right now|currently|at the moment")
+WHAT_DEALS: Final = phrases(
+    "what closes|what is closing|what is due to close|what did we win|what did we lose|what have we won"
+    "|what have we lost"
+)
+"""Questions that mean deals and do not say so."""
+WE_DID: Final = {"won": phrases("did we win|did i win"), "lost": phrases("did we lose|did i lose")}
 """How deals are asked for by what became of them; `can we win` asks for something else."""
 PEOPLE_AT: Final = phrases(
     "who works at|who works for|who do we know at|people we know at|show me who works at|whom do we know at"

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from contract.vocabulary import StageType
 from providers.embedded.finding import KINDS, Found, find, mark
+from providers.embedded.list_words import NOW
 from providers.embedded.listing import NOUNS
 from providers.embedded.lists import page
 from providers.embedded.naming import named_from, only_name
@@ -35,14 +36,14 @@ _PIPELINE: Final = phrases(
     "pipeline|show pipeline|show me the pipeline|show the pipeline|show our pipeline|our pipeline"
     "|the pipeline|deal board"
     "|show me our pipeline|show the deal board|the deal board|show me the deal board|how does the pipeline look"
-    "|how does our pipeline look|how is the pipeline|how is our pipeline|how is the pipeline doing|sales pipeline"
+    "|how does our pipeline look|how is the pipeline|how is our pipeline"
+    "|how is our pipeline looking|how is the pipeline doing|sales pipeline"
     "|how is our pipeline doing|what is in the pipeline|what is in our pipeline|what does the pipeline look like"
     "|what does our pipeline look like|give me the pipeline|pipeline overview|give me an overview of the pipeline"
     "|pipeline please|show me the sales pipeline|the sales pipeline|show the board|show me the board"
     "|give me our pipeline"
     "|pipeline status|pipeline summary|summarize the pipeline|summarise the pipeline|overview of the pipeline"
 )
-_NOW: Final = phrases("now|right now|currently|at the moment")
 _CHANGED: Final = phrases(
     "what changed|what has changed|what have changed|changes|show changes|show me changes|show the changes"
     "|what is new"
@@ -50,6 +51,7 @@ _CHANGED: Final = phrases(
     "|all changes"
     "|show me all changes|what was changed|give me the changes|tell me what changed|anything new"
     "|what did change|the changes"
+    "|what is happened"
     "|what is changed|what has been changed|has anything changed|did anything change|history|the history"
     "|show the history|show me the history"
     "|show what changed|recent changes|show recent changes|show me recent changes|show me what happened|any changes"
@@ -126,7 +128,7 @@ def _health(asked: Asked, name: str) -> Plan:
 def pipeline(asked: Asked) -> Plan | None:
     """Plan the answer to what each stage comes to."""
     size = longest(asked.words, 0, _PIPELINE)
-    is_whole = size and len(asked.words) in (size, size + longest(asked.words, size, _NOW))
+    is_whole = size and len(asked.words) in (size, size + longest(asked.words, size, NOW))
     return _pipeline() if is_whole else None
 
 

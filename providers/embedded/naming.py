@@ -53,4 +53,7 @@ def named_from(asked: Asked, start: int, kinds: Sequence[str], end: int | None =
         at += 1
         at += words[at].form in _CALLED and at + 1 < len(words)
         return ((kind,), only_name(asked, at, end)) if kind in kinds else ((), "")
+    last = words[-1] if start < at < len(words) - 1 and words[at - 1].form == "the" else None
+    if last is not None and last.text == last.form and NOUNS.get(last.form) in kinds:  # the Acme renewal deal
+        return (NOUNS[last.form],), only_name(asked, at, len(words) - 1)
     return tuple(kinds), only_name(asked, at, end)

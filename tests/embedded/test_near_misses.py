@@ -66,6 +66,7 @@ def first(text: str) -> Request | None:
         *("open a deal with Acme", "open an opportunity with Acme", "open the deals with Acme", "open my deals"),
         *("which deals can we win?", "which deals did we not win?", "deals we will win", "which leads did we win?"),
         *("last meetings", "when is Acme?", "when is the last deal?", "when are my deals"),
+        *("what closes", "what should close this week?", "what did we win with", "deals I won or", "what can we win?"),
         *("is Acme a customer?", "who works at", "who works at our customers?", "history of deals", "history"),
     ],
 )
@@ -89,6 +90,20 @@ def test_a_near_miss_is_declined(text: str) -> None:
         ("Has anything changed since Monday?", "What changed since Monday?"),
         ("History of Acme", "What changed on Acme?"),
         ("What's in our pipeline right now?", "Show the pipeline"),
+        ("Which deals are in negotiation right now?", "Deals in Negotiation"),
+        ("Deals with Acme at the moment", "Deals with Acme"),
+        ("Deals with a value over 50k", "Deals over 50k"),
+        ("Open deals of more than 10000 dollars", "Open deals over $10k"),
+        ("Show me the Acme renewal deal", "Show the deal Acme renewal"),
+        ("Move the Acme renewal deal to Negotiation", "Move the deal Acme renewal to Negotiation"),
+        ("Show deals that have been won", "Won deals"),
+        ("Can I see my open deals?", "My open deals"),
+        ("What closes this week?", "Deals closing this week"),
+        ("What did we win this month?", "Deals won this month"),
+        ("What have we lost this quarter?", "Deals lost this quarter"),
+        ("Which deals have I won?", "My won deals"),
+        ("Deals I lost this year", "My deals lost this year"),
+        ("What's happened with Acme this month?", "What changed on Acme this month?"),
     ],
 )
 async def test_other_words_make_the_same_calls(text: str, same: str) -> None:
