@@ -5,6 +5,7 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+from contract.canonical_json import JsonObject
 from contract.vocabulary import StageType
 from providers.embedded.finding import KINDS, Found, find, mark
 from providers.embedded.list_words import NOW
@@ -146,7 +147,7 @@ def _pipeline() -> Plan:
     return lines
 
 
-def _open(columns: Sequence[dict[str, Any]]) -> list[dict[str, object]]:  # Any: JSON
+def _open(columns: Sequence[JsonObject]) -> list[JsonObject]:
     """What the open stages come to, by currency: what was won or lost is in the pipeline no more (decision 1120)."""
     sums: dict[str, Decimal] = {}
     for column in columns:
