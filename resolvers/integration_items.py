@@ -38,6 +38,7 @@ _FIXED = {
     IntegrationSkipReason.OUTSIDE_WINDOW: "The item lies outside of the days that are followed",
     IntegrationSkipReason.TOO_MANY: "The series is not followed, so there is no single meeting to take",
 }
+_MAY_BE_PRIVATE = (IntegrationSkipReason.PRIVATE.value, IntegrationSkipReason.REMOVED_HERE.value)
 _NOT_KEPT = "Nothing of the e-mail is kept: it is taken with a full synchronisation once somebody in it is a contact"
 
 
@@ -136,8 +137,7 @@ async def _decided(
         seen = await session.find(SyncOccurrence, id=canonical)
         if seen is None or (integration_id is not None and seen.integration_id != as_uuid(integration_id)):
             raise NotFound(field=("id",))
-        is_private = seen.reason == IntegrationSkipReason.PRIVATE.value
-        if is_private and decision is IntegrationItemDecision.TAKE:
+        if decision is IntegrationItemDecision.TAKE and seen.reason in _MAY_BE_PRIVATE:
             await hasten(session, KIND, seen.integration_id)  # which brings the title
         policy = await sync.lock(session)
         integration = await session.find(Integration, id=seen.integration_id, lock=True)
@@ -154,8 +154,6 @@ async def _decided(
         elif item.decision != decision.value:
             connection, rules = await rules_of(session, integration, policy, now())
             outcome = await decide(session, connection, rules, item, decision, now())
-            if is_private and outcome.created:
-                await sync.want_again(session, outcome.created[0])  # what was private was not kept
             await _log(ctx, session, integration, outcome)
             item = await session.find(SyncOccurrence, id=canonical) or item
     ctx.forget()

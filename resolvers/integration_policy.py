@@ -91,7 +91,7 @@ async def update_policy(ctx: Context, input: PolicyUpdate, *, seen: Collection[i
     version = fields.pop("expected_version", None)
     wanted = _columns(input, fields)
     async with ctx.writing() as session:
-        for integration_id in await statements.active_ids(session):  # their places in the queue come before the lock
+        for integration_id in await statements.complete_ids(session):  # their places in the queue come before the lock
             await hasten(session, KIND, integration_id)
         policy = await sync.lock(session)
         changes.expect(policy, version, seen)

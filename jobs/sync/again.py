@@ -13,6 +13,7 @@ from jobs.sync.merge import as_document, from_document, restricted
 from jobs.sync.records import known_of
 from jobs.sync.writing import Outcome, as_changed
 from providers.accounts.ports import Occurrence
+from storage.base import JsonDict
 from storage.queries import sync
 from storage.tables import SyncItem, SyncOccurrence
 from storage.tenancy.sessions import TenantSession
@@ -26,7 +27,10 @@ async def decide(
     decision: IntegrationItemDecision,
     present: datetime,
 ) -> Outcome:
-    """Take an occurrence anyway, or leave it out, from what is stored; the caller holds the lock."""
+    """Take an occurrence anyway, or leave it out, from what is stored; the caller holds the lock.
+
+    What is private is taken with its times, and the next run brings the rest; left out again, it leaves no word.
+    """
     item = (await sync.items_by_id(session, [occurrence.item_id]))[occurrence.item_id]
     there = as_changed(occurrence, decision=decision.value)
     is_taken = decision is IntegrationItemDecision.TAKE
@@ -37,7 +41,23 @@ async def decide(
     known = await known_of(session, {address_key(guest.email) for guest in slot.said.guests})
     about = await sync.about(session, item.stream_id)
     slot = replace(slot, match=linked(matched(external(slot.said.guests, rules.own, rules.internal), known), about))
-    return await meetings.settle([slot], [], keeps_worked_on=False)
+    if slot.said.is_private and not is_taken:
+        slot = replace(slot, kept=restricted(slot.said, connection.visibility, ()))
+        rows = await sync.occurrences(session, "item_id", [item.id])
+        bare = _body_without(item.body, [row.recurrence for row in rows], occurrence.recurrence, as_document(slot.kept))
+        await session.update_each([as_changed(item, body=bare)], "body")
+    outcome = await meetings.settle([slot], [], keeps_worked_on=False)
+    if slot.said.is_private and outcome.created:
+        await sync.want_again(session, outcome.created[0])  # what was private was not kept
+    return outcome
+
+
+def _body_without(body: JsonDict, recurrences: Sequence[str], left_out: str, bare: JsonDict) -> JsonDict:
+    """What is kept of an item, with the words of one occurrence taken out of it."""
+    if left_out in body["single"]:
+        return {**body, "single": {**body["single"], left_out: bare}}
+    others = {each: body["single"].get(each, body["said"]) for each in recurrences if each != left_out}
+    return {"said": bare, "single": {each: said for each, said in others.items() if said != bare}}
 
 
 async def narrow(
@@ -70,6 +90,29 @@ async def narrow(
     if connection.visibility is SyncVisibility.NOTHING:
         await sync.forget_subjects(session, list(by_id))
     return items[-1].id, outcome
+
+
+async def fill(
+    session: TenantSession, connection: Connection, rules: Rules, after: str, present: datetime
+) -> tuple[str | None, Outcome]:
+    """Link a batch of meetings without a contact to who is one by now; the last of the batch, if there is one."""
+    rows = await sync.without_contact(session, connection.id, after)
+    if not rows:
+        return None, Outcome()
+    items = await sync.items_by_id(session, {row.item_id for row in rows})
+    known = await known_of(session, {address_key(email) for item in items.values() for email in _addresses(item)})
+    slots = []
+    for row in rows:
+        slot = _slot(items[row.item_id], row, _verdict(row))
+        match = matched(external(slot.said.guests, rules.own, rules.internal), known)
+        if match.contact_id is not None:
+            slots.append(replace(slot, match=match))
+    outcome = Outcome()
+    if slots:
+        meetings = Meetings(session, connection, rules, present)
+        await meetings.find([], [slot.there for slot in slots if slot.there is not None])
+        outcome = await meetings.settle(slots, [])
+    return rows[-1].id, outcome
 
 
 def _addresses(item: SyncItem) -> Sequence[str]:

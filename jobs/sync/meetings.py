@@ -123,6 +123,8 @@ class Meetings:
         self._hand_on(affected - taken)
         plan = await self._plan(affected, new)
         plan.keeps_worked_on = keeps_worked_on
+        private = (slot.there for slot in slots if slot.verdict.reason is IntegrationSkipReason.PRIVATE)
+        plan.private = frozenset(each.meeting_id for each in private if each is not None and each.meeting_id)
         plan.lost = [each.id for each in lost]
         plan.occurrences = [row for row in self._rows.values() if self._old.get(row.id) != row]
         plan.known_occurrences = frozenset(self._old)

@@ -211,5 +211,12 @@ def written(
     return fields
 
 
+def unspoken(details: JsonDict | None, overridden: Collection[str]) -> JsonDict:
+    """The columns of a meeting that was marked private, without the words of the provider; members' own stay."""
+    blank: JsonDict = {name: None for name in ("subject", "body") if FIELDS[name] not in overridden}
+    kept = {key: value for key, value in (details or {}).items() if key not in DETAILS or DETAILS[key] in overridden}
+    return {**blank, "details": kept}
+
+
 def _text(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -15,6 +15,7 @@ from contract.integrations import IntegrationItemDecision, IntegrationStreamKind
 from contract.vocabulary import SYSTEM_ACTOR
 from jobs.sync.identity import address_key, normal_uid, uid_hash
 from jobs.sync.judge import Rules, judged
+from jobs.sync.leaving import drop_items, is_left_out
 from jobs.sync.match import external, linked, matched
 from jobs.sync.meetings import Connection, Meetings, Slot
 from jobs.sync.merge import as_document, restricted
@@ -98,10 +99,11 @@ async def keep(session: TenantSession, connection: Connection, going: Pass, page
     for slot in slots:
         by_item[slot.item_id].append(slot)
     await _write_items(session, [_row(piece, by_item[piece.id], going) for piece in pieces], there)
-    lost += [each for item_id in removed for each in before.get(item_id, {}).values()]
+    left = [each for item_id in removed for each in before.get(item_id, {}).values()]
+    lost += [each for each in left if not is_left_out(each)]
     done.outcome = await meetings.settle(slots, lost)
     if removed:
-        await sync.delete_each(session, SyncItem, removed)
+        await drop_items(session, removed, left)
     return done
 
 
@@ -200,7 +202,8 @@ def _judged(piece: _Piece, meetings: Meetings, going: Pass) -> tuple[list[Slot],
         has_time = seen.problem is None or seen.starts_at is not None
         shown.append(replace(slot, is_recurring=seen.is_recurring, has_time=has_time, kind=going.kind))
     named = {occurrence.recurrence for occurrence in occurrences}
-    return shown, [each for each in left.values() if each.recurrence in named or not _is_old(each, rules)]
+    gone = (each for each in left.values() if not is_left_out(each))
+    return shown, [each for each in gone if each.recurrence in named or not _is_old(each, rules)]
 
 
 def _is_old(occurrence: SyncOccurrence, rules: Rules) -> bool:

@@ -20,29 +20,30 @@ from contract.integrations import (
     SyncVisibility,
 )
 from jobs.sync import sources
-from jobs.sync.again import narrow
 from jobs.sync.channels import look
 from jobs.sync.events import happened, synchronised
+from jobs.sync.filling import fill_all
 from jobs.sync.judge import Rules
+from jobs.sync.leaving import drop_items, is_left_out
 from jobs.sync.lifecycle import Begun, Done, begin, end_where_gone, failed, succeeded
 from jobs.sync.mail import keep_mail
-from jobs.sync.mail_leaving import narrow_mail
 from jobs.sync.mail_rules import MAIL_SOURCES
 from jobs.sync.meetings import Connection, Meetings
+from jobs.sync.narrowing import narrow_all, narrow_where_rests
 from jobs.sync.notices import KIND
 from jobs.sync.pages import Pass, keep
 from jobs.sync.parts import Shown, parts_of
 from jobs.sync.recordings import placed
 from jobs.sync.refresh import Renewal
 from jobs.sync.rules import rules_of, window_of
-from jobs.sync.turns import in_turn, is_thorough
+from jobs.sync.turns import in_turn, is_thorough, is_unread
 from jobs.sync.watches import tend
 from jobs.sync.writing import Outcome
 from jobs.work import Retry, Run, work
 from providers.accounts.ports import AccountError, Asked, Cursor, Gone, Mail, More, Reader, Seen, StartOver, Told
-from storage.base import FIRST_ID, now
+from storage.base import now
 from storage.queries import integrations, notices, sync
-from storage.tables import Integration, SyncItem, SyncRun, SyncStream
+from storage.tables import Integration, SyncRun, SyncStream
 from storage.tenancy.sessions import TenantSession
 
 _MAIL = IntegrationStreamKind.MAIL
@@ -71,14 +72,17 @@ async def synchronise(run: Run, integration_id: str) -> None:
     """Read what changed, and make meetings of it. Raises Retry where it is to go on at another time than usual."""
     begun = await begin(run, integration_id)
     if begun is None:
+        await narrow_where_rests(run, integration_id)
         await end_where_gone(run, integration_id)
         return
     so_far = _Sum()
     try:
-        await _narrow(run, begun)
+        await narrow_all(run, begun.integration, begun.streams, begun.visibility, begun.run.id)
         tended = await tend(run, begun)
         so_far.calls += tended.calls + await look(run, begun)
         await _streams(run, begun, so_far)
+        thorough = any(is_thorough(each, begun.run.mode, now()) for each in begun.streams if each.enabled)
+        so_far.has_changed |= await fill_all(run, begun, is_thorough=thorough)
     except Stopped:
         async with run.writing() as session:
             await integrations.cancel_runs(session, integration_id)
@@ -115,30 +119,11 @@ async def _streams(run: Run, begun: Begun, so_far: _Sum) -> None:
             if stream.kind != IntegrationStreamKind.CHANNEL or error.code is not IntegrationProblemCode.FORBIDDEN:
                 raise
             held_up = held_up or error
-            taken_up = {"wants_full": True} if stream.wants_full else {}  # one made since stays
+            taken_up = {"wants_full": True} if is_unread(stream) else {}  # one made since stays
             async with run.writing() as session:  # so that it is another one's turn
                 await _update(session, stream, confirmed_at=now(), **taken_up)
     if held_up is not None:
         raise held_up
-
-
-async def _narrow(run: Run, begun: Begun) -> None:
-    """Show less of what is stored at once, where the owner or the policy says so by now."""
-    if VISIBILITY_WIDTH[SyncVisibility(begun.integration.shown)] <= VISIBILITY_WIDTH[begun.visibility]:
-        return
-    for stream in begun.streams:
-        after: str | None = FIRST_ID
-        while after is not None:  # a transaction for each batch
-            async with run.writing() as session:
-                integration, connection, rules = await _locked(run, session, begun)
-                if stream.kind == _MAIL:
-                    after, outcome = await narrow_mail(session, connection, stream.id, after, now())
-                else:
-                    after, outcome = await narrow(session, connection, rules, stream.id, after, now())
-                await synchronised(session, integration, begun.run.id, outcome, kind=stream.kind)
-    async with run.writing() as session:
-        integration = await _active(session, begun)
-        await session.update(integration, shown=begun.visibility.value)
 
 
 async def _locked(
@@ -249,6 +234,8 @@ async def _page(
 ) -> None:
     async with run.writing() as session:
         integration, connection, rules = await _locked(run, session, begun, told)
+        if VISIBILITY_WIDTH[connection.visibility] > VISIBILITY_WIDTH[SyncVisibility(integration.shown)]:
+            integration = await session.update(integration, shown=connection.visibility.value)  # from the first page on
         about = await sync.about(session, stream.id) if stream.kind == IntegrationStreamKind.CHANNEL else None
         going = Pass(stream.id, generation, run.ports.pepper, rules, now(), begun.run.id, stream.kind, about)
         if stream.kind == _MAIL:
@@ -348,11 +335,12 @@ async def let_go(
 ) -> Outcome:
     """Delete items with their occurrences; the meetings of those that lie before the days that are followed stay."""
     rows = await sync.occurrences(session, "item_id", item_ids)
-    lost = [row for row in rows if row.starts_at is None or row.starts_at >= since]
+    near = (row for row in rows if row.starts_at is None or row.starts_at >= since)
+    lost = [row for row in near if not is_left_out(row)]
     meetings = Meetings(session, connection, rules, now())
     await meetings.find([], lost)
     outcome = await meetings.settle([], lost)
-    await sync.delete_each(session, SyncItem, item_ids)
+    await drop_items(session, item_ids, rows)
     return outcome
 
 
@@ -368,7 +356,7 @@ async def _ended(run: Run, begun: Begun, stream: SyncStream, generation: int, en
             await _update(session, stream, synced_at=moment, cursor=cursor)
         return
     async with run.writing() as session:
-        integration = await _active(session, begun)
+        await _active(session, begun)
         await _noted(session, stream)
         await _update(
             session,
@@ -381,8 +369,6 @@ async def _ended(run: Run, begun: Begun, stream: SyncStream, generation: int, en
             synced_at=moment,
             confirmed_at=confirmed,
         )
-        if asked.thorough:
-            await session.update(integration, shown=begun.visibility.value)
 
 
 async def _noted(session: TenantSession, stream: SyncStream) -> None:

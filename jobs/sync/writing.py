@@ -8,7 +8,7 @@ from typing import TypeVar
 from contract.integrations import SyncedField
 from contract.vocabulary import ActivitySource
 from jobs.sync.match import Match
-from jobs.sync.merge import FIELDS, Wanted, written
+from jobs.sync.merge import FIELDS, Wanted, unspoken, written
 from storage.base import JsonDict, Stored, with_copies
 from storage.new_rows import new_row
 from storage.queries import sync
@@ -46,7 +46,8 @@ class Outcome:
 class Plan:
     """The writes to come. `wanted` has for each meeting what it is to be, whom it is about, and whether it is new.
 
-    `without` are the meetings that nobody shows any more, `owners` the new owners of those that were handed on.
+    `without` are the meetings that nobody shows any more, `private` those of them that were marked so, `owners` the new
+    owners of those that were handed on.
     """
 
     owner: str | None
@@ -54,6 +55,7 @@ class Plan:
     meetings: Mapping[str, Activity]
     wanted: list[tuple[SyncedMeeting, Wanted, Match, bool]] = field(default_factory=list)
     without: list[SyncedMeeting] = field(default_factory=list)
+    private: frozenset[str] = frozenset()
     owners: dict[str, str | None] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
     keeps_worked_on: bool = True
@@ -83,11 +85,16 @@ async def apply(session: TenantSession, plan: Plan, present: datetime) -> Outcom
     if plan.lost:
         await sync.delete_each(session, SyncOccurrence, plan.lost)
     removed = [each for each in plan.without if not (each.overridden and plan.keeps_worked_on)]
-    synced += [
-        as_changed(each, cancelled_at=each.cancelled_at or present, pending_end=None)
-        for each in plan.without
-        if each.overridden and plan.keeps_worked_on
-    ]
+    for each in plan.without:
+        if each.overridden and plan.keeps_worked_on:
+            meeting_id = each.meeting_id or ""
+            known = as_changed(each, cancelled_at=each.cancelled_at or present, pending_end=None)
+            if meeting_id in plan.private and (there := plan.meetings.get(meeting_id)) is not None:
+                known = as_changed(known, participants=[], conference_url=None, deal_candidates=[])
+                bare = with_copies(Activity, unspoken(there.details, each.overridden))
+                changed.append(as_changed(there, **bare, version=there.version + 1, updated_at=present))
+                outcome.updated.append(meeting_id)
+            synced.append(known)
     if new:
         await session.insert(*new)
     if changed:

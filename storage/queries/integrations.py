@@ -222,6 +222,7 @@ async def end_of_owner(session: TenantSession, subject: str) -> None:
         .values(
             status=IntegrationStatus.PAUSED.value,
             sealed=None,
+            grant_sealed=None,
             problem_code=IntegrationProblemCode.FORBIDDEN.value,
             problem_message=words,
             problem_since=moment,
@@ -241,9 +242,13 @@ async def end_of_owner(session: TenantSession, subject: str) -> None:
     )
 
 
-async def active_ids(session: TenantSession) -> list[str]:
-    """The connections that are synchronised, in the order in which whoever needs several takes them."""
-    own = col(Integration.org_id) == session.org_id, col(Integration.status) == IntegrationStatus.ACTIVE.value
+async def complete_ids(session: TenantSession) -> list[str]:
+    """The connections that brought something, read now or not, in the order in which whoever needs several takes them.
+
+    One that is paused, or waits for its member, is shown less of all the same (decision 1130).
+    """
+    other = (IntegrationStatus.PENDING.value, IntegrationStatus.DISCONNECTING.value)
+    own = col(Integration.org_id) == session.org_id, col(Integration.status).not_in(other)
     rows = await session.rows(select(col(Integration.id)).where(*own).order_by(col(Integration.id)))
     return [row.id for row in rows]
 

@@ -11,6 +11,7 @@ from sqlmodel import col
 
 from contract.integrations import (
     ITEMS_FORGOTTEN,
+    IntegrationItemDecision,
     IntegrationItemOutcome,
     IntegrationProvider,
     IntegrationSkipReason,
@@ -133,6 +134,7 @@ async def delete_meetings(session: TenantSession, ids: Sequence[str]) -> None:
 def _stale(session: TenantSession, stream_id: str, generation: int, since: datetime) -> list[AnyColumn]:
     """The conditions of items that a full pass did not meet, and of which something starts at or after then.
 
+    What a member left out is no reason: it is kept until it is forgotten (decision 1131).
     What lies before the days that are followed is not swept: the provider need not show it (decision 363).
     """
     near = (
@@ -141,6 +143,7 @@ def _stale(session: TenantSession, stream_id: str, generation: int, since: datet
             col(SyncOccurrence.org_id) == session.org_id,
             col(SyncOccurrence.item_id) == col(SyncItem.id),
             func.coalesce(col(SyncOccurrence.starts_at), since) >= since,
+            func.coalesce(col(SyncOccurrence.decision), "") != IntegrationItemDecision.IGNORE.value,
         )
         .exists()
     )
@@ -263,6 +266,28 @@ async def items_behind(session: TenantSession, stream_id: str, after: str) -> Se
     return await session.find_all(select(SyncItem).where(*own).order_by(col(SyncItem.id)).limit(SMALL_BATCH))
 
 
+async def has_new_contacts(session: TenantSession, since: datetime) -> bool:
+    """Says whether a contact was made or changed since then."""
+    own = col(Contact.org_id) == session.org_id, col(Contact.updated_at) >= since
+    return bool(await session.rows(select(col(Contact.id)).where(*own).limit(1)))
+
+
+async def without_contact(session: TenantSession, integration_id: str, after: str) -> Sequence[SyncOccurrence]:
+    """A batch of the occurrences behind this one that the connection has taken, and whose meetings have no contact.
+
+    What a chat channel shows is about what the channel is linked to.
+    """
+    meeting = and_(
+        col(Activity.org_id) == col(SyncOccurrence.org_id), col(Activity.id) == col(SyncOccurrence.meeting_id)
+    )
+    own = col(SyncOccurrence.org_id) == session.org_id, col(SyncOccurrence.integration_id) == integration_id
+    kinds = (IntegrationStreamKind.CALENDAR.value, IntegrationStreamKind.RECORDINGS.value)
+    taken = col(SyncOccurrence.outcome) == IntegrationItemOutcome.TAKEN.value, col(SyncOccurrence.kind).in_(kinds)
+    wanted = select(SyncOccurrence).join(Activity, meeting).where(*own, *taken, col(Activity.contact_id).is_(None))
+    behind = wanted.where(col(SyncOccurrence.id) > after).order_by(col(SyncOccurrence.id)).limit(BATCH)
+    return await session.find_all(behind)
+
+
 async def forget_subjects(session: TenantSession, item_ids: Collection[str]) -> None:
     """The titles of these items' occurrences are not kept any more."""
     own = col(SyncOccurrence.org_id) == session.org_id, among(col(SyncOccurrence.item_id), item_ids)
@@ -305,6 +330,12 @@ async def sources(session: TenantSession, meeting_ids: Collection[str]) -> Seque
 async def occurrences_by_id(session: TenantSession, ids: Collection[str]) -> Sequence[SyncOccurrence]:
     """The occurrences by their identifiers."""
     return await occurrences(session, "id", ids)
+
+
+async def expect_again(session: TenantSession, item_ids: Collection[str]) -> None:
+    """Have these items be kept anew when they are shown again, whatever they say then."""
+    own = col(SyncItem.org_id) == session.org_id, among(col(SyncItem.id), item_ids)
+    await session.execute(update(SyncItem).where(*own).values(hash=""))
 
 
 async def want_again(session: TenantSession, meeting_id: str) -> None:
