@@ -67,6 +67,7 @@ ORGANIZATION_TAGS_MAX = 10_000
 TAGGED_TOGETHER_MAX = 500
 TAG_COPIES_MAX = 2_000  # decision 192
 TAG_COPIES_BATCH = 1_000
+TAG_TOUCHES_TOGETHER = 10_000  # identifiers that one job has; decision 1104
 
 # Sales targets: those of an organization and of a call, and the days of one (decision 244).
 TARGETS_MAX = 5_000

@@ -11,6 +11,7 @@ from jobs import (
     report_runs,
     research,
     sequences,
+    tagged_records,
     webhooks,
 )
 from jobs.sync import held, removal, watches
@@ -32,6 +33,7 @@ __all__ = [
     "research",
     "sequences",
     "synchronisation",
+    "tagged_records",
     "watches",
     "webhooks",
 ]

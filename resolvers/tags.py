@@ -15,6 +15,7 @@ from contract.scopes import ScopeGroup
 from contract.timeline import SUBJECTS
 from contract.vocabulary import TaggedKind
 from jobs.lead_tags import enqueue_copying
+from jobs.tagged_records import enqueue_touching
 from resolvers.shared import changes
 from resolvers.shared.access import Rule, requires
 from resolvers.shared.context import Context
@@ -174,7 +175,7 @@ async def update_tag(ctx: Context, tag_id: str, input: TagUpdate) -> Tag:
     """Rename or recolor a tag. Raises NotFound, or Duplicate where the name is another tag's."""
     fields = input.given()
     async with ctx.writing() as session:
-        are_few = "name" not in fields or await statements.lock_leads_with(session, [tag_id])
+        are_few = "name" not in fields or await statements.lock_records_with(session, [tag_id])
         tag = await _to_change(session, tag_id)
         if values := changes.differences(tag, fields):
             changed = await statements.change(session, tag, {**values, **changes.next_version(tag)})
@@ -182,6 +183,7 @@ async def update_tag(ctx: Context, tag_id: str, input: TagUpdate) -> Tag:
                 raise _taken()
             tag = changed
             if "name" in values:
+                await _touch(ctx, session, [tag.id], are_few=are_few)
                 await _copy_names(session, tag.id, are_few=are_few)
             await changes.append_event(ctx, session, "tag_updated", {"tag_id": tag.id, "changed": sorted(values)})
     ctx.forget()
@@ -194,7 +196,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
     into = as_uuid(tag_id)
     ids = [as_uuid(i) for i in input.from_]
     async with ctx.writing() as session:
-        are_few = await statements.lock_leads_with(session, [tag_id, *input.from_])
+        are_few = await statements.lock_records_with(session, [tag_id, *input.from_])
         found = await statements.lock_tags(session, [tag_id, *input.from_])
         if into is None or into not in found:
             raise NotFound(field=("into",))
@@ -208,6 +210,7 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
         if problems:
             raise Problems(problems)
         others = [i for i in dict.fromkeys(ids) if i is not None]
+        await _touch(ctx, session, others, are_few=are_few)
         moved = await statements.merge(session, others, into)
         await _copy_names(session, into, are_few=are_few)
         await changes.append_event(ctx, session, "tag_merged", {"tag_id": into, "from_ids": others, "moved": moved})
@@ -220,8 +223,9 @@ async def merge_tags(ctx: Context, tag_id: str, input: TagMerge) -> Merged:
 async def delete_tag(ctx: Context, tag_id: str) -> str:
     """Take the tag off every record, and delete it. Raises NotFound."""
     async with ctx.writing() as session:
-        are_few = await statements.lock_leads_with(session, [tag_id])
+        are_few = await statements.lock_records_with(session, [tag_id])
         tag = await _to_change(session, tag_id)
+        await _touch(ctx, session, [tag.id], are_few=are_few)
         await statements.drop(session, tag.id, copies=are_few)
         if not are_few:
             await enqueue_copying(session)
@@ -294,6 +298,14 @@ async def _put(
         await statements.unlink(session, list(kinds), gone)
     await statements.link(session, links)
     return {record: [tag.name for tag in had] for record, had in before.items()}, after
+
+
+async def _touch(ctx: Context, session: TenantSession, tag_ids: Sequence[str], *, are_few: bool) -> None:
+    """Give the records that have one of these tags their next version, or have jobs do so (decision 1104)."""
+    if are_few:
+        await statements.touch_with(session, tag_ids)
+    else:
+        await enqueue_touching(session, await statements.ids_with(session, tag_ids), actor=ctx.subject)
 
 
 async def _copy_names(session: TenantSession, tag_id: str, *, are_few: bool) -> None:

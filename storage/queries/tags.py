@@ -155,12 +155,13 @@ async def touch(session: TenantSession, kind: TaggedKind, record_ids: Sequence[s
     model: AnyEntity = MODELS[kind]
     if kind is TaggedKind.LEAD:
         await copy_names(session, _among(col(model.id), record_ids))
+    await _next_version(session, model, _among(col(model.id), record_ids))
+
+
+async def _next_version(session: TenantSession, model: AnyEntity, wanted: AnyColumn) -> None:
     if hasattr(model, "version"):
-        await session.execute(
-            update(model)
-            .where(col(model.org_id) == session.org_id, _among(col(model.id), record_ids))
-            .values(version=model.version + 1, updated_at=now())
-        )
+        next_one = {"version": model.version + 1, "updated_at": now()}
+        await session.execute(update(model).where(col(model.org_id) == session.org_id, wanted).values(next_one))
 
 
 _NAMES = {
@@ -174,17 +175,19 @@ _ON = (
 )
 
 
-async def copy_names(session: TenantSession, *wanted: AnyColumn) -> None:
+async def copy_names(session: TenantSession, *wanted: AnyColumn, **values: object) -> None:
     """Write the names of their tags with these leads, where the search reads them (decision 243)."""
     names = text(_NAMES[session.dialect].format(on=_ON))
-    await session.execute(update(_LEAD).where(col(_LEAD.org_id) == session.org_id, *wanted).values(tags=names))
+    own = update(_LEAD).where(col(_LEAD.org_id) == session.org_id, *wanted)
+    await session.execute(own.values(tags=names, **values))
 
 
 async def copy_names_that_differ(session: TenantSession, lead_ids: Sequence[str]) -> None:
-    """The same for those of these leads that have others: what has none to write costs the search nothing."""
+    """The same for those of these leads that have others, which get their next version with them (decision 1104)."""
     names = _NAMES[session.dialect].format(on=_ON)
     differ = "CAST(leads.tags AS jsonb) <> CAST({} AS jsonb)" if session.dialect == "postgresql" else "json(tags) <> {}"
-    await copy_names(session, _among(_LEAD.id, lead_ids), text(differ.format(names)))
+    wanted = _among(_LEAD.id, lead_ids), text(differ.format(names))
+    await copy_names(session, *wanted, version=_LEAD.version + 1, updated_at=now())
 
 
 async def lock_leads_behind(session: TenantSession, after: str, size: int) -> list[str]:
@@ -196,26 +199,56 @@ async def lock_leads_behind(session: TenantSession, after: str, size: int) -> li
 
 def leads_with(organization: str, *tag_ids: str) -> AnyColumn:
     """The condition that a lead has one of the tags."""
+    return _having(organization, TaggedKind.LEAD, tag_ids)
+
+
+def _having(organization: str, kind: TaggedKind, tag_ids: Sequence[str]) -> AnyColumn:
+    model: AnyEntity = MODELS[kind]
     return exists(
         select(literal(1)).where(
             col(TagLink.org_id) == organization,
             _among(col(TagLink.tag_id), tag_ids),
-            col(TagLink.kind) == TaggedKind.LEAD.value,
-            col(TagLink.record_id) == _LEAD.id,
-            col(_LEAD.org_id) == organization,
+            col(TagLink.kind) == kind.value,
+            col(TagLink.record_id) == model.id,
+            col(model.org_id) == organization,
         )
     )
 
 
-async def lock_leads_with(session: TenantSession, tag_ids: Iterable[str]) -> bool:
-    """Lock the leads that have one of the tags against other writers, in one order; False where they are too many.
+async def lock_records_with(session: TenantSession, tag_ids: Iterable[str]) -> bool:
+    """Lock the records that have one of the tags against other writers, in one order; False where they are too many.
 
-    It comes before the tags are locked, since whoever tags a lead locks the lead before its tags.
+    It comes before the tags are locked, since whoever tags a record locks the record before its tags.
     """
-    having = leads_with(session.org_id, *_canonical(tag_ids))
-    leads = select(_LEAD.id).where(having).order_by(_LEAD.id).limit(TAG_COPIES_MAX + 1).with_for_update().subquery()
-    found: int = await session.scalar(select(func.count()).select_from(leads))
-    return found <= TAG_COPIES_MAX
+    ids, left = _canonical(tag_ids), TAG_COPIES_MAX
+    for kind, model in MODELS.items():  # a statement for each table that has records with tags
+        of_kind: AnyEntity = model
+        having = select(of_kind.id).where(_having(session.org_id, kind, ids)).order_by(of_kind.id)
+        locked = having.limit(left + 1).with_for_update().subquery()
+        left -= await session.scalar(select(func.count()).select_from(locked))
+        if left < 0:
+            return False
+    return True
+
+
+async def touch_with(session: TenantSession, tag_ids: Sequence[str]) -> None:
+    """Give the records that have one of the tags their next version, since they are about to show others."""
+    for kind, model in MODELS.items():  # the same
+        await _next_version(session, model, _having(session.org_id, kind, tag_ids))
+
+
+async def ids_with(session: TenantSession, tag_ids: Sequence[str]) -> dict[TaggedKind, list[str]]:
+    """The records that have one of the tags, by kind; without leads, which a job of their own looks through."""
+    linked = select(col(TagLink.kind), col(TagLink.record_id)).distinct()
+    wanted = linked.where(
+        col(TagLink.org_id) == session.org_id,
+        _among(col(TagLink.tag_id), tag_ids),
+        col(TagLink.kind).in_([kind.value for kind in MODELS if kind is not TaggedKind.LEAD]),
+    )
+    found: dict[TaggedKind, list[str]] = {}
+    for row in await session.rows(wanted):
+        found.setdefault(TaggedKind(row.kind), []).append(row.record_id)
+    return found
 
 
 async def merge(session: TenantSession, from_ids: Sequence[str], into: str) -> int:

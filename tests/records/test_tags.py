@@ -343,6 +343,35 @@ async def test_deleting_takes_a_tag_off_and_a_record_s_links_go_with_it(one: Ten
     assert await one.rows(TagLink.record_id) == [(mine[3].id,)]
 
 
+@pytest.mark.parametrize("what", ["rename", "merge", "delete"])
+async def test_what_becomes_of_a_tag_becomes_of_the_records_that_show_it(one: Tenant, what: str) -> None:
+    """A sync finds them, and a copy of before is no longer current (decision 1104)."""
+    mine, other = records(), Deal(name="other")
+    await one.add(*mine, other)
+    await apply(one, [record.id for record in mine], ["vip"])
+    await apply(one, [other.id], ["fair"])
+    ids = await tag_ids(one)
+    since = {"updatedAt": {"gt": datetime.now(UTC).isoformat()}}
+    path, client = f"/deals/{mine[2].id}", one.gateway.http
+    seen = (await client.get(path, headers=one.headers())).headers["etag"]
+    assert (await client.get(path, headers={**one.headers(), "If-None-Match": seen})).status_code == 304
+    await one.ask(RENAME, id=ids["vip"], i={"color": "#ABCDEF"})
+    assert (await client.get(path, headers={**one.headers(), "If-None-Match": seen})).status_code == 304
+    changes: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+        "rename": (RENAME, {"id": ids["vip"], "i": {"name": "key"}}, ["key"]),
+        "merge": (MERGE, {"from": [ids["vip"]], "into": ids["fair"]}, ["fair"]),
+        "delete": (DELETE, {"id": ids["vip"]}, []),
+    }
+    document, variables, shown = changes[what]
+    assert (await one.ask(document, **variables))["userErrors"] == []
+    answer = await client.get(path, headers={**one.headers(), "If-None-Match": seen})
+    assert (answer.status_code, answer.json()["tags"]) == (200, shown)
+    for noun, record in zip(("account", "contact", "deal", "lead", "activity", "campaign"), mine, strict=True):
+        nouns = f"{noun.capitalize()}Filter", "activities" if noun == "activity" else f"{noun}s"
+        found = await one.ask(f"query($f: {nouns[0]}) {{ {nouns[1]}(filter: $f) {{ nodes {{ id tags }} }} }}", f=since)
+        assert found == {"nodes": [{"id": record.id, "tags": shown}]}, noun
+
+
 DELETE = f"mutation($id: ID!) {{ tagDelete(id: $id) {{ deletedId {ERRORS} }} }}"
 
 

@@ -77,6 +77,7 @@ UNTOLD = {
 }
 JOBS = {
     "lead_tags": "a tag's change is told by its own event (decision 234)",
+    "tagged_records": "the same",
     "data_import": "told on each record, as by the upserts (tests/records/test_imports.py)",
     "ownership_transfer": "told on each record (test_ownership)",
     "data_export": "it changes no record",
