@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, Field, StrictBool, StrictInt, create_model
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, create_model
 
 from resolvers.shared.inputs import (
     Amount,
@@ -18,6 +18,7 @@ from resolvers.shared.inputs import (
     Reference,
     RequiredLine,
     Text,
+    storable,
 )
 from storage.base import Record
 from storage.columns import (
@@ -136,6 +137,6 @@ def _type(column: Column) -> Any:  # Any: as in _TYPES
     bounded = column.least is not None or column.most is not None
     if column.kind is WHOLE and bounded:
         return Annotated[kind, Field(ge=column.least, le=column.most)]
-    if bounded:
-        return Annotated[kind, Field(min_length=column.least, max_length=column.most)]
+    if bounded:  # before the validator, behind which a text would be counted in items
+        return Annotated[StrictStr, Field(min_length=column.least, max_length=column.most), AfterValidator(storable)]
     return kind

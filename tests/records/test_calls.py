@@ -32,14 +32,14 @@ async def test_a_call_is_logged_and_changed(one: Tenant) -> None:
 
 
 async def test_what_is_wrong_with_a_call(one: Tenant) -> None:
-    for input, field in (
-        ({"durationMinutes": -1}, "durationMinutes"),
-        ({"outcome": "x" * 201}, "outcome"),
-        ({"phone": "1" * 101}, "phone"),
-        ({"subject": ""}, "subject"),
+    for input, field, words in (
+        ({"durationMinutes": -1}, "durationMinutes", "must be at least 0"),
+        ({"outcome": "x" * 201}, "outcome", "must have at most 200 characters"),
+        ({"phone": "1" * 101}, "phone", "must have at most 100 characters"),
+        ({"subject": ""}, "subject", "must not be empty"),
     ):
         [error] = (await one.ask(LOG, input={"subject": "C", **input}))["userErrors"]
-        assert (error["code"], error["field"]) == ("VALIDATION", ["input", field])
+        assert (error["code"], error["field"], error["message"]) == ("VALIDATION", ["input", field], words)
     assert await one.rows(Activity.id) == []
 
 
