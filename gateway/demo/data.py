@@ -17,6 +17,7 @@ from resolvers.health import refresh_many
 from storage.base import now
 from storage.database import Database
 from storage.seeding import Demo, seed_demo
+from storage.seeding.former import add_former
 from storage.seeding.history import add_history
 from storage.seeding.outreach import add_outreach
 from storage.seeding.tags import add_tags, add_targets
@@ -49,6 +50,8 @@ async def prepare(settings: Settings, database: Database) -> Ready:
         await _write_keys(settings, database, demo)
         await write_research(database, demo.organization, demo.member)
         await _write_outreach(database, demo)
+        async with database.writing(demo.organization) as session:
+            await add_former(session, now())
         for organization in (demo.organization, demo.other_organization):
             async with database.writing(organization) as session:
                 await add_tags(session)

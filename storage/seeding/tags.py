@@ -9,27 +9,34 @@ from sqlmodel import col
 
 from contract.normal_form import folded
 from contract.vocabulary import TaggedKind
+from storage.expressions import AnyEntity
 from storage.new_rows import new_row
 from storage.queries import tags
-from storage.tables import Account, Deal, Lead, SalesTarget, TagLink
+from storage.tables import Lead, SalesTarget, TagLink
 from storage.tenancy.sessions import TenantSession
 
 _COLORS = {"vip": "#B3261E", "renewal": "#1B6E3C", "fair": "#0B3D5C"}
 _OF_ACCOUNTS: tuple[tuple[str, ...], ...] = (("vip",), (), ("Berlin",), ("vip", "Berlin"), ())
 _OF_DEALS: tuple[tuple[str, ...], ...] = (("renewal",), (), ("pilot", "vip"), ())
+_OF_CONTACTS: tuple[tuple[str, ...], ...] = ((), ("champion",), (), (), ())
+_OF_ACTIVITIES: tuple[tuple[str, ...], ...] = (*((),) * 9, ("follow up",))
+_OF_CAMPAIGNS: tuple[tuple[str, ...], ...] = (("fair",), ())
 
 
 async def add_tags(session: TenantSession) -> None:
-    """Tag every few accounts and deals, and make tags of those that the leads have."""
+    """Tag every few records of each kind, and make tags of those that the leads have."""
     wanted: list[tuple[TaggedKind, str, Sequence[str]]] = []
     leads = select(col(Lead.id), col(Lead.tags)).where(col(Lead.org_id) == session.org_id)
     wanted += [(TaggedKind.LEAD, row.id, row.tags) for row in await session.rows(leads)]
-    accounts = select(col(Account.id)).where(col(Account.org_id) == session.org_id).order_by(col(Account.id))
-    deals = select(col(Deal.id)).where(col(Deal.org_id) == session.org_id).order_by(col(Deal.id))
-    for kind, rows, cycle in (
-        (TaggedKind.ACCOUNT, await session.rows(accounts), _OF_ACCOUNTS),
-        (TaggedKind.DEAL, await session.rows(deals), _OF_DEALS),
+    for kind, cycle in (  # five tables
+        (TaggedKind.ACCOUNT, _OF_ACCOUNTS),
+        (TaggedKind.CONTACT, _OF_CONTACTS),
+        (TaggedKind.DEAL, _OF_DEALS),
+        (TaggedKind.ACTIVITY, _OF_ACTIVITIES),
+        (TaggedKind.CAMPAIGN, _OF_CAMPAIGNS),
     ):
+        model: AnyEntity = tags.MODELS[kind]
+        rows = await session.rows(select(model.id).where(model.org_id == session.org_id).order_by(model.id))
         wanted += [(kind, row.id, cycle[number % len(cycle)]) for number, row in enumerate(rows)]
     names = list(dict.fromkeys(name for _, _, given in wanted for name in given))
     await tags.make_missing(session, names)

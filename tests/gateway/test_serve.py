@@ -44,6 +44,7 @@ def test_the_demo_works_as_printed(tmp_path: Path) -> None:
             assert len(nodes) == 5
             assert all(node.keys() == {"subject", "account"} for node in nodes)
             assert any(node["account"] is not None for node in nodes)
+            _some_of_everything(client)
             meetings = client.get("/activities/meetings", params={"limit": 500})
             assert (meetings.status_code, len(meetings.json())) == (200, 400)
             assert len(client.get("/organization-pats").json()) == 3
@@ -52,6 +53,18 @@ def test_the_demo_works_as_printed(tmp_path: Path) -> None:
         bare = httpx.get(f"{service.address}/deals", headers={"Authorization": f"Bearer {token}"})
         assert (bare.status_code, len(bare.json())) == (200, 60)
         assert service.end() == 0
+
+
+def _some_of_everything(client: httpx.Client) -> None:
+    """Of what people do: who has left owns records still, and tags are on records of each kind."""
+    owners = "{ deals(first: 5) { nodes { owner { name state } } } tags { nodes { usage { %s } } } }"
+    kinds = "accounts contacts deals leads activities campaigns"
+    found = client.post("/graphql", json={"query": owners % kinds}).json()["data"]
+    assert {deal["owner"]["state"] for deal in found["deals"]["nodes"]} == {"ACTIVE", "LEFT"}
+    assert all(sum(tag["usage"][kind] for tag in found["tags"]["nodes"]) for kind in kinds.split())
+    for kind in ("task", "note", "call", "email"):
+        assert client.get("/activities", params={"type": kind}).json() != [], kind
+    assert client.get("/sales-targets").json() != []
 
 
 def _as_pasted(service: Service, organization: str) -> None:
