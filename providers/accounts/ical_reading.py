@@ -174,7 +174,8 @@ def _seen(uid: str, texts: list[list[str]], zones: Zones, window: tuple[datetime
         words = "The series has too many occurrences, or repeats more often than daily."
         return replace(made, problem="too_many", note=words)
     except (NoRule, OverflowError, ValueError):
-        return replace(made, problem="unreadable", note="Its rule of recurrence cannot be understood.")
+        what = "rule of recurrence" if made.is_recurring else "length"
+        return replace(made, problem="unreadable", note=f"Its {what} cannot be understood.")
 
 
 def _shown(texts: list[list[str]]) -> Said:

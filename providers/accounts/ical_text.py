@@ -14,7 +14,8 @@ _NAMES = frozenset(
     | {"STATUS", "SEQUENCE", "LAST-MODIFIED", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID", "URL", "CONFERENCE"}
     | {"X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-CDO-BUSYSTATUS"}
 )
-_MANY = frozenset({"ATTENDEE", "RDATE", "EXDATE"})
+_DATES = frozenset({"RDATE", "EXDATE"})
+_MANY = _DATES | {"ATTENDEE"}
 _LINE_MAX, _TEXT_MAX, _MANY_MAX, _LINES_MAX = 8_000, 100_000, 1_500, 1_600
 """Those of which an event may have many leave room for the others: CLASS may stand behind them."""
 _ZONES_MAX, _ZONE_LINES_MAX = 100, 500
@@ -64,7 +65,7 @@ def read_text(content: bytes, events_max: int) -> Calendar:
             if len(part) < _ZONE_LINES_MAX:
                 part.append(line[:_LINE_MAX])
         elif len(stack) == 2 and name in _NAMES and len(part) < (_MANY_MAX if name in _MANY else _LINES_MAX):
-            part.append(line[: _TEXT_MAX if name == "DESCRIPTION" else _LINE_MAX])
+            part.append(_cut(name, line))
         if not begun and line.strip():
             raise NoCalendar("The text does not begin with BEGIN:VCALENDAR")
         if found.events_seen > events_max:
@@ -74,6 +75,14 @@ def read_text(content: bytes, events_max: int) -> Calendar:
     if not ended:
         raise NoCalendar("The text breaks off before END:VCALENDAR")
     return found
+
+
+def _cut(name: str, line: str) -> str:
+    """The line, no longer than is kept. A list of dates ends with a whole one: with a broken one none of it counts."""
+    longest = _TEXT_MAX if name == "DESCRIPTION" or name in _DATES else _LINE_MAX
+    if name in _DATES and len(line) > longest:
+        return line[:longest].rpartition(",")[0]
+    return line[:longest]
 
 
 def lines_of(event: bytes) -> list[str]:
