@@ -144,6 +144,5 @@ def _of_type(data: Any, type: str) -> dict[str, Any] | list[str]:  # Any: JSON
 
 
 def _unwritten(outcome: Outcome) -> list[str]:
-    if outcome.code == ChatApprovalStatus.REJECTED.value:
-        return ["You said no, so nothing was written."]
-    return ["Nothing was written.", *refused(outcome)] if outcome.why else ["Nothing was written."]
+    knows_why = outcome.code == ChatApprovalStatus.REJECTED.value  # who said no
+    return ["Nothing was written.", *(refused(outcome) if outcome.why and not knows_why else ())]

@@ -48,7 +48,7 @@ async def test_its_curl_and_its_example_are_answered(database_url: str, tmp_path
         assert "[succeeded]" in await _ran(live, sys.executable, str(EXAMPLE), "what", "can", "you", "do")
         note = "log a note on Acme Brick Company: they will\u2028sign in May"  # which ends no line of the stream
         for typed, said in (
-            ("n\n", "You said no, so nothing was written."),
+            ("n\n", "Nothing was written."),
             ("y\n", "The note is on Acme Brick Company now."),
         ):
             out = await _ran(live, sys.executable, str(EXAMPLE), note, typed=typed)

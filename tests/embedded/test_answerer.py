@@ -125,7 +125,7 @@ async def test_errors_are_told(tool: str) -> None:
 async def test_a_write_that_was_not_made_is_told() -> None:
     rejected = {"errors": [{"code": "rejected", "message": "The member said no"}]}
     said = await World(gives={"log_note": rejected}).ask("Log a note on Acme: hello")
-    assert said.endswith("You said no, so nothing was written.")
+    assert said.endswith("Nothing was written.")
     stale = {"errors": [{"code": "stale", "message": "The record has changed since it was shown"}]}
     said = await World(gives={"log_note": stale}).ask("Log a note on Acme: hello")
     assert said.endswith("Nothing was written.\nThat did not work: The record has changed since it was shown.")
