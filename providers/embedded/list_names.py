@@ -151,7 +151,8 @@ def _begins(reader: ListReader, place: int) -> bool:
     if period_at(reader.words, place + before, reader.today) is not None:
         return True
     form = reader.words[place].form
-    if place + longest(reader.words, place, NOW) == len(reader.words):
+    is_lower = reader.words[place].text.islower()  # else it may be of a name
+    if is_lower and place + longest(reader.words, place, NOW) == len(reader.words):
         return True
     if form in ("in", "between") or longest(reader.words, place, STARTERS):
         return True

@@ -12,7 +12,7 @@ import pytest
 from providers.embedded.reading import read
 from providers.embedded.steps import Asked, Request
 from providers.embedded.words import words_of
-from tests.embedded.corpus import eq, listed
+from tests.embedded.corpus import eq, listed, sought
 from tests.embedded.world import ME as ME_ID
 from tests.embedded.world import World
 
@@ -111,6 +111,12 @@ async def test_other_words_make_the_same_calls(text: str, same: str) -> None:
     assert "I cannot answer that" not in await one.ask(text)
     await other.ask(same)
     assert one.steps == other.steps
+
+
+async def test_a_name_may_have_the_words_for_now() -> None:
+    world = World()
+    await world.ask("Deals with Right Now")
+    assert world.steps[0] == [sought("Right Now", "ACCOUNT")]
 
 
 async def test_the_last_meetings_are_those_that_were_held() -> None:
