@@ -58,7 +58,7 @@ async def begin(run: Run, integration_id: str) -> Begun | None:
         queued = await integrations.unfinished_run(session, integration.id)
         was_asked = queued is not None
         if queued is None:
-            if (wait := too_early(run.ports.accounts, integration, streams, now())) is not None:
+            if (wait := too_early(run.ports.accounts, integration, now())) is not None:
                 raise NotYet(wait)
             first = any(is_unread(stream) for stream in streams if stream.enabled)
             mode = IntegrationRunMode.FULL if first else IntegrationRunMode.INCREMENTAL

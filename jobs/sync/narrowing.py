@@ -12,15 +12,16 @@ from storage.base import FIRST_ID, now
 from storage.queries import integrations, sync
 from storage.tables import Integration, SyncStream
 
-_RESTING = (IntegrationStatus.PAUSED.value, IntegrationStatus.ACTION_REQUIRED.value)
-_KEPT = (IntegrationStatus.ACTIVE.value, *_RESTING)
+_KEPT = tuple(
+    each.value for each in (IntegrationStatus.ACTIVE, IntegrationStatus.PAUSED, IntegrationStatus.ACTION_REQUIRED)
+)
 
 
-async def narrow_where_rests(run: Run, integration_id: str) -> None:
-    """Show less of a connection that is not read now (decision 1130)."""
+async def narrow_unread(run: Run, integration_id: str) -> None:
+    """Show less of a connection that is not read now, or not yet (decision 1130)."""
     async with run.reading() as session:
         integration = await session.find(Integration, id=integration_id)
-        if integration is None or integration.status not in _RESTING:
+        if integration is None or integration.status not in _KEPT:
             return
         visibility = effective(integration, await integrations.policy(session))
         streams = await sync.streams(session, integration_id)

@@ -29,7 +29,7 @@ from jobs.sync.lifecycle import Begun, Done, begin, end_where_gone, failed, succ
 from jobs.sync.mail import keep_mail
 from jobs.sync.mail_rules import MAIL_SOURCES
 from jobs.sync.meetings import Connection, Meetings
-from jobs.sync.narrowing import narrow_all, narrow_where_rests
+from jobs.sync.narrowing import narrow_all, narrow_unread
 from jobs.sync.notices import KIND
 from jobs.sync.pages import Pass, keep
 from jobs.sync.parts import Shown, parts_of
@@ -39,7 +39,7 @@ from jobs.sync.rules import rules_of, window_of
 from jobs.sync.turns import in_turn, is_thorough, is_unread
 from jobs.sync.watches import tend
 from jobs.sync.writing import Outcome
-from jobs.work import Retry, Run, work
+from jobs.work import NoPlace, NotYet, Retry, Run, work
 from providers.accounts.ports import AccountError, Asked, Cursor, Gone, Mail, More, Reader, Seen, StartOver, Told
 from storage.base import now
 from storage.queries import integrations, notices, sync
@@ -70,9 +70,13 @@ class _Sum:
 @work(KIND, attempts=_ENOUGH, seconds=_SECONDS)
 async def synchronise(run: Run, integration_id: str) -> None:
     """Read what changed, and make meetings of it. Raises Retry where it is to go on at another time than usual."""
-    begun = await begin(run, integration_id)
+    try:
+        begun = await begin(run, integration_id)
+    except (NotYet, NoPlace):
+        await narrow_unread(run, integration_id)
+        raise
     if begun is None:
-        await narrow_where_rests(run, integration_id)
+        await narrow_unread(run, integration_id)
         await end_where_gone(run, integration_id)
         return
     so_far = _Sum()

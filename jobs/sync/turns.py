@@ -63,16 +63,14 @@ def history_pause(accounts: Accounts, integration: Integration) -> float:
     return 0.0
 
 
-def too_early(
-    accounts: Accounts, integration: Integration, streams: Sequence[SyncStream], present: datetime
-) -> timedelta | None:
+def too_early(accounts: Accounts, integration: Integration, present: datetime) -> timedelta | None:
     """Says how long a run that nobody asked for has to wait, by the provider's own word; None where it may begin.
 
-    A notice does not cut short what the provider asked to wait.
+    Neither a notice nor a change of the settings cuts short what the provider asked to wait.
     """
     due = None
     if integration.problem_code == IntegrationProblemCode.RATE_LIMITED.value:
-        due = integration.retry_at if any(stream.noticed_at is not None for stream in streams) else None
+        due = integration.retry_at
     elif integration.last_synced_at is not None:
         due = integration.last_synced_at + timedelta(seconds=history_pause(accounts, integration))
     return due - present if due is not None and due > present else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from storage.tables import Account, Activity, Contact, Event, SyncedMeeting, SyncItem, SyncOccurrence
+from tests.integrations.test_refresh import sync
 from tests.support.consents import connected
 from tests.support.feeds import at, connection, event, meetings, replaced, upload, work
 from tests.support.google import Fault, Google, meeting
@@ -144,3 +145,22 @@ async def test_what_a_pass_that_was_cut_off_has_shown_is_kept_back_again(one: Te
     assert google.faults == []
     assert (await rest("POST", f"{path}/pause", one.headers())).status_code == 200
     assert "Title" not in await show("nothing")
+
+
+async def test_less_is_shown_at_once_while_the_provider_asks_to_wait_and_is_not_asked(
+    one: Tenant, google: Google
+) -> None:
+    """Decision 1130."""
+    account = google.account()
+    google.put(account, meeting("a", at(3), subject="Title"))
+    mine = await connected(one, google, account)
+    google.faults.append(Fault(EVENTS, 429, headers={"Retry-After": "120"}))
+    await sync(one, mine)
+    assert (await connection(one, mine))["problem"]["code"] == "rate_limited"
+    asked = google.count(EVENTS)
+    body = {"settings": {"visibility": "nothing"}}
+    assert (await one.gateway.rest("PATCH", f"/integrations/{mine}", one.headers(), body)).status_code == 200
+    await work(one)
+    assert ("Title" in await _kept(one), google.count(EVENTS)) == (False, asked)
+    await sync(one, mine)  # a member may ask all the same
+    assert google.count(EVENTS) > asked

@@ -117,10 +117,12 @@ async def work(tenant: Tenant, *, anyway: bool = False, long: LongPlaces | None 
 
 
 async def hurry(tenant: Tenant) -> None:
-    """Have everything that waits in the organization's queue be due."""
+    """Have everything that waits in the organization's queue be due, as if what providers ask to wait had passed."""
     async with tenant.gateway.world.database.writing(tenant.id) as session:
-        due = update(QueuedJob).where(QueuedJob.org_id == tenant.id).values(due_at=now() - timedelta(seconds=1))  # type: ignore[arg-type]
-        await session.execute(due)
+        passed = now() - timedelta(seconds=1)
+        await session.execute(update(QueuedJob).where(QueuedJob.org_id == tenant.id).values(due_at=passed))  # type: ignore[arg-type]
+        waiting = Integration.org_id == tenant.id, Integration.retry_at.is_not(None)  # type: ignore[union-attr]
+        await session.execute(update(Integration).where(*waiting).values(retry_at=passed))  # type: ignore[arg-type]
 
 
 async def items(tenant: Tenant, integration_id: str, role: str = "member", **asked: str) -> dict[str, Any]:
