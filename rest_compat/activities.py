@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 from contract.criteria import Condition, Op, Order, Selection
 from contract.errors import NotFound, Problem, Problems
 from contract.vocabulary import ActivityType, SortDirection, TaskState
-from resolvers.activities import article, delete_activity, get_activity, in_states, list_activities
+from resolvers.activities import article, delete_activity, get_activity, in_states, list_activities, state_of
 from resolvers.calls import CallLog, CallUpdate, log_call, update_call
 from resolvers.emails import EmailLog, EmailUpdate, log_email, update_email
 from resolvers.meetings import MeetingCompletion, MeetingUpdate, complete_meeting, update_meeting
@@ -20,6 +20,7 @@ from resolvers.shared.inputs import Given, Input, parse
 from resolvers.shared.inputs import Moment as At
 from resolvers.tasks import TaskCompletion, TaskCreate, TaskUpdate, complete_task, create_task, reopen_task, update_task
 from rest_compat.activity_documents import ACTIVITY
+from rest_compat.documents import AnyRow
 from rest_compat.etags import versions_in
 from rest_compat.operations import HIDDEN, Resolver, RestRequest, RestResponse
 from rest_compat.parameters import Exactly, ListParameters, Moment, Repeatable, Tagged, Where
@@ -169,7 +170,12 @@ async def _answer(call: RestRequest, row: Any) -> RestResponse:  # Any: the row,
     return RestResponse(document, {"ETag": f'"{row.version}"'})
 
 
-_ACTIVITIES: Final = Resource("/activities/{activity_id}", ACTIVITY)
+def _is_in_time(row: AnyRow) -> bool:
+    """Tells that the row is no overdue task, which becomes one by the clock alone (decision 1105)."""
+    return row.type != ActivityType.TASK.value or state_of(row) is not TaskState.OVERDUE
+
+
+_ACTIVITIES: Final = Resource("/activities/{activity_id}", ACTIVITY, says_as_before=_is_in_time)
 OPERATIONS: Final = (
     _ACTIVITIES.listing(list_activities, ActivityQuery, description="By occurred_at, the newest first unless told."),
     _ACTIVITIES.detail(get_activity),

@@ -8,7 +8,7 @@ operation does beyond that is a `RestOperation` of its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
@@ -28,12 +28,14 @@ class Resource:
     """Makes the operations of one record type. `path` is that of one record, such as `/deals/{deal_id}`.
 
     The path of the list is all before its last part. A `version` among the document's keys is the record's ETag;
-    `has_etags` is False where that is not published.
+    `has_etags` is False where that is not published. `says_as_before` is False of a record that says something else by
+    now though nobody changed it: it is never a 304.
     """
 
     path: str
     document: Document
     has_etags: bool = True
+    says_as_before: Callable[[AnyRow], bool] = lambda _: True
 
     def listing(
         self,
@@ -75,7 +77,8 @@ class Resource:
             record = await resolver(call.ctx, call.path[self._parameter])
             if record is None:
                 raise NotFound()
-            if self._etag and has_seen(call.headers.get("if-none-match"), str(record.version)):
+            known = self._etag and has_seen(call.headers.get("if-none-match"), str(record.version))
+            if known and self.says_as_before(record):
                 return RestResponse(None, self._etag_of(record), status=304)
             [document] = await shown.shown(call.ctx, [record])
             return RestResponse(document, self._etag_of(record))

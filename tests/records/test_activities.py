@@ -226,6 +226,8 @@ async def test_the_paths_list_and_find(one: Tenant) -> None:
     assert (answer.status_code, answer.headers["etag"]) == (200, '"1"')
     assert answer.json()["started_at"] == "2026-05-01T10:00:00Z"
     assert (await _sent(one, "GET", f"/activities/{call.id}", **{"If-None-Match": '"1"'})).status_code == 304
+    late = await _sent(one, "GET", f"/activities/{task.id}", **{"If-None-Match": '"1"'})
+    assert (late.status_code, late.json()["state"]) == (200, "overdue")  # decision 1105: it was open in that version
 
 
 async def test_the_paths_write(one: Tenant) -> None:
