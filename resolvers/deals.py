@@ -138,7 +138,7 @@ async def deal_board(ctx: Context, condition: Condition) -> Board:
         totals = await statements.totals(session, condition)
     of_stage: dict[str | None, list[MoneyTotal]] = {}
     for row in totals:
-        of_stage.setdefault(row.stage_id, []).append(MoneyTotal(row.currency, row.amount or Decimal(0), row.deals))
+        of_stage.setdefault(row.stage_id, []).append(MoneyTotal(row.currency, row.amount, row.deals))
     columns = [_column(stage, condition, of_stage.get(stage.id, ())) for stage in stages]
     together = _together([total for column in columns for total in column.totals])
     return Board(columns, condition, together, of_stage.get(None, ()))

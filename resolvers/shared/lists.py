@@ -12,7 +12,7 @@ from contract.scopes import ROW_GROUPS, ScopeGroup
 from resolvers.shared.context import Context
 from storage.base import as_uuid
 from storage.expressions import AnyColumn
-from storage.queries import along, merged_ids, paging
+from storage.queries import along, child_pages, merged_ids, paging
 from storage.queries.listable import Listable
 from storage.rows import Row
 
@@ -87,12 +87,12 @@ async def children(
             )
             raise CostExceeded(message, rows, OPERATION_NODES_MAX, ())
         async with ctx.reading() as session:
-            pages = await paging.pages_by_parent(session, listable, parent, ids, listing)
+            pages = await child_pages.pages_by_parent(session, listable, parent, ids, listing)
         return [pages[i] for i in ids]
 
     async def load_totals(ids: list[str]) -> list[int]:
         async with ctx.reading() as session:
-            totals = await paging.counts_by_parent(session, listable, parent, ids, listing.condition)
+            totals = await child_pages.counts_by_parent(session, listable, parent, ids, listing.condition)
         return [totals[i] for i in ids]
 
     if came is not None:

@@ -1,6 +1,7 @@
 """Statements on deals: their links, their way through the stages, and the money on the board."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from sqlalchemy import Integer, Numeric, case, delete, func, literal, select, update
@@ -15,12 +16,18 @@ from storage.adapters.sqlalchemy import SQLCompiler
 from storage.base import Decoded, as_uuid, now, plain_decimal
 from storage.expressions import AnyColumn, AnySelect, Values
 from storage.joined_rows import TotalRow
+from storage.queries.aggregates import Question, aggregate
+from storage.queries.deal_aggregates import DEAL_SOURCE
+from storage.queries.exact import amount_of
 from storage.queries.filtering import bind, in_list, narrowed
 from storage.queries.listables import DEALS
 from storage.rows import StageChangeRow
 from storage.statements import ORG_PARAM
 from storage.tables import Deal, DealContact, PipelineStage, StageChange
 from storage.tenancy.sessions import TenantSession
+
+_BY_STAGE = Question(("stage",), frozenset({"high", "low"}), first=2**31 - 1)
+"""What all stages come to."""
 
 
 class _Total(Decoded, TypeDecorator[Decimal]):
@@ -57,10 +64,28 @@ def _sums(element: FunctionElement[object], compiler: SQLCompiler, **kw: object)
     return " || ' ' || ".join(parts)
 
 
-async def totals(session: TenantSession, condition: Condition) -> Sequence[TotalRow]:
-    """Per stage, or none, and currency: `amount` (deals without a value count as nothing) and `deals`."""
+@dataclass(frozen=True, slots=True)
+class StageTotal:
+    """The deals of one stage, or of none, in one currency; those without a value add nothing to the amount."""
+
+    stage_id: str | None
+    currency: str
+    amount: Decimal
+    deals: int
+
+
+async def totals(session: TenantSession, condition: Condition) -> Sequence[StageTotal]:
+    """What the deals of each stage come to, by currency: from the roll-up where it can say that (decision 1141)."""
     values: Values = {}
     shape = bind(DEALS, condition, values)
+    rolled_up = DEAL_SOURCE.rolled_up
+    if rolled_up is not None and rolled_up.answers(shape, _BY_STAGE, _BY_STAGE.parts):
+        groups = await aggregate(session, DEAL_SOURCE, condition, _BY_STAGE)
+        return [
+            StageTotal(row.key0, row.currency, amount_of(session.dialect, row.high, row.low), int(row.count))
+            for row in groups
+            if row.place is not None
+        ]
 
     def build() -> AnySelect:
         amount, number = money_sum(col(Deal.value)).label("amount"), func.count().label("deals")
@@ -68,7 +93,8 @@ async def totals(session: TenantSession, condition: Condition) -> Sequence[Total
         grouped = narrowed(counted, DEALS, shape).group_by(col(Deal.stage_id), col(Deal.currency))
         return grouped.order_by(col(Deal.currency))
 
-    return await session.fetch(("totals", shape), build, **values)
+    rows: Sequence[TotalRow] = await session.fetch(("totals", shape), build, **values)
+    return [StageTotal(row.stage_id, row.currency, row.amount or Decimal(0), row.deals) for row in rows]
 
 
 async def stage_history(session: TenantSession, deal_ids: Sequence[str]) -> dict[str, list[StageChangeRow]]:

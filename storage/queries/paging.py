@@ -19,7 +19,6 @@ from sqlalchemy import (
     func,
     literal_column,
     or_,
-    select,
     true,
 )
 from sqlalchemy.types import Date, DateTime, Integer
@@ -29,13 +28,12 @@ from contract.errors import Problem, Problems
 from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
-from storage.queries.along_tags import AlongTags, Columns, columns_of
+from storage.queries.along_tags import AlongTags, Columns
 from storage.queries.dialects import AnyParameter, unseen
 from storage.queries.filtering import (
     ALWAYS,
     bind,
     id_matches,
-    in_list,
     is_storable_text,
     narrowed,
     unseen_along,
@@ -54,8 +52,6 @@ Place = Callable[[BindParameter[Any]], AnyParameter]
 
 CREATED = "created_at"
 """The order of lists by when their records were made."""
-_PARENT = "of_parent"
-"""The name of the column with the parent's identifier, in rows of several parents."""
 _OFFSET_MAX = 2**62
 """Beyond any table, and within the integers of both databases."""
 
@@ -96,7 +92,7 @@ async def page(
     if at is not None:
         values |= {f"c{index}": value for index, value in enumerate(at)}
     found: list[RowT] = []
-    for phase in _phases(listable, order, at, reverse=window.backward):
+    for phase in phases_of(listable, order, at, reverse=window.backward):
         missing = window.size + 1 - len(found)
         if missing > 0:
             shape = _PageStatement(listable, condition, order, phase, window.backward, missing, *flags)
@@ -127,7 +123,7 @@ class _PageStatement:
     def key(self) -> Hashable:
         order = (self.order.field, self.order.direction)
         flags = (self.phase, self.backward, self.limit, self.has_offset, self.is_bounded, self.has_shared)
-        return ("page", self.listable, self.condition, order, flags, _named(self.parent))
+        return ("page", self.listable, self.condition, order, flags, named(self.parent))
 
     def build(self) -> AnySelect:
         if self.has_shared:
@@ -159,7 +155,7 @@ class _PageStatement:
 
     def _within(self, statement: AnySelect, columns: Columns, *, terms: Terms, place: Place) -> AnySelect:
         """What lies behind the cursor of a select of these columns, in the list's order."""
-        statement = statement.where(_of_phase(columns, terms, self.phase, place, reverse=self.backward))
+        statement = statement.where(of_phase(columns, terms, self.phase, place, reverse=self.backward))
         return statement.order_by(*order_by(columns, terms, reverse=self.backward))
 
 
@@ -188,52 +184,6 @@ async def count(session: TenantSession, listable: Listable[Row], condition: Cond
     return int(rows[0].total)
 
 
-async def pages_by_parent(
-    session: TenantSession, listable: Listable[RowT], parent: AnyColumn, ids: Sequence[str], listing: ListQuery
-) -> dict[str, PageRows[RowT]]:
-    """The same page of each parent's children, counted from the start or behind a cursor, in one statement.
-
-    Raises what `page` raises; bounded are the rows of all parents together.
-    """
-    if len(ids) == 1:
-        return {ids[0]: await page(session, listable, listing, parent=parent, parent_id=ids[0], is_bounded=True)}
-    values: Values = {"ids": list(ids)}
-    shape = bind(listable, listing.condition, values)
-    order, size = listing.order or listable.default, listing.page.size
-    at = None if listing.page.cursor is None else decode(listing.page, listable, order)
-    values |= {f"c{index}": value for index, value in enumerate(at or ())}
-    phases = _phases(listable, order, at, reverse=False)
-
-    def build() -> AnySelect:
-        children = listable.select(ORG_PARAM, beside=(parent.label(_PARENT), _rank(listable, parent, order)))
-        terms, columns = listable.terms(order), columns_of(listable)
-        behind = or_(*(_of_phase(columns, terms, phase, unseen, reverse=False) for phase in phases))
-        ranked = narrowed(children.where(in_list(parent, "ids"), behind), listable, shape).subquery()
-        first = with_size_limit_window(select(ranked).where(ranked.c.rank <= literal_column(str(size + 1))))
-        return first.order_by(first.selected_columns.rank)
-
-    key = ("children", listable, _named(parent), shape, (order.field, order.direction), phases, size)
-    found: dict[str, list[RowT]] = {i: [] for i in ids}
-    for row in check_size_limit(await session.fetch(key, build, **values)):
-        found[getattr(row, _PARENT)].append(row)
-    return {i: windowed(rows, listing.page) for i, rows in found.items()}
-
-
-async def counts_by_parent(
-    session: TenantSession, listable: Listable[Row], parent: AnyColumn, ids: Sequence[str], condition: Condition
-) -> dict[str, int]:
-    """Counts the children of each parent that meet the condition."""
-    values: Values = {"ids": list(ids)}
-    shape = bind(listable, condition, values)
-
-    def build() -> AnySelect:
-        counted = listable.select(ORG_PARAM, parent.label(_PARENT), func.count().label("total"))
-        return narrowed(counted.where(in_list(parent, "ids")), listable, shape).group_by(parent)
-
-    rows = await session.fetch(("counts", listable.name, _named(parent), shape), build, **values)
-    return dict.fromkeys(ids, 0) | {getattr(r, _PARENT): r.total for r in rows}
-
-
 async def by_ids(
     session: TenantSession, listable: Listable[RowT], ids: Sequence[str], *, is_bounded: bool = False
 ) -> dict[str, RowT]:
@@ -253,14 +203,9 @@ def _by_ids(listable: Listable[Row], alone: bool, is_bounded: bool) -> AnySelect
     return with_size_limit(statement) if is_bounded else statement
 
 
-def _named(parent: AnyColumn) -> str | None:
+def named(parent: AnyColumn) -> str | None:
     """The parent's column as a part of a key."""
     return None if parent is None else str(parent)
-
-
-def _rank(listable: Listable[Row], parent: AnyColumn, order: Order | None) -> AnyColumn:
-    ordered = order_by(columns_of(listable), listable.terms(order))
-    return func.row_number().over(partition_by=parent, order_by=ordered).label("rank")
 
 
 def order_by(columns: Columns, terms: Terms, *, reverse: bool = False) -> list[AnyColumn]:
@@ -275,7 +220,7 @@ def order_by(columns: Columns, terms: Terms, *, reverse: bool = False) -> list[A
     return clauses
 
 
-def _phases(listable: Listable[Row], order: Order, at: Sequence[object] | None, *, reverse: bool) -> Sequence[str]:
+def phases_of(listable: Listable[Row], order: Order, at: Sequence[object] | None, *, reverse: bool) -> Sequence[str]:
     """The ranges of the order's index that lie behind the cursor, to be read one after the other.
 
     `all` without a cursor. The first term may be null, and nulls are a range of their own at the end: `beyond` is what
@@ -290,7 +235,7 @@ def _phases(listable: Listable[Row], order: Order, at: Sequence[object] | None, 
     return ("beyond",) if reverse else ("beyond", "nulls")
 
 
-def _of_phase(columns: Columns, terms: Terms, phase: str, place: Place, *, reverse: bool) -> ColumnElement[bool]:
+def of_phase(columns: Columns, terms: Terms, phase: str, place: Place, *, reverse: bool) -> ColumnElement[bool]:
     directions = [
         (
             columns(key.name)[0],

@@ -183,4 +183,4 @@ def test_nouns_are_equal_by_value() -> None:
 
 @pytest.mark.parametrize("parent", [Activity.account_id, Activity.deal_id, Deal.account_id])
 def test_a_parent_s_column_is_named_by_its_value(parent: Any) -> None:
-    assert paging._named(parent) == f"{parent.class_.__name__}.{parent.key}"
+    assert paging.named(parent) == f"{parent.class_.__name__}.{parent.key}"

@@ -26,7 +26,7 @@ from contract.vocabulary import SortDirection, TimelineKind
 from storage.base import new_id
 from storage.database import Database
 from storage.new_rows import new_row
-from storage.queries import credentials, health, history, listables, paging, timeline
+from storage.queries import child_pages, credentials, deals, health, history, listables, paging, timeline
 from storage.queries import tags as tagging
 from storage.queries.listable import Listable
 from storage.seeding import Plan, seed
@@ -492,7 +492,7 @@ async def test_the_plan_of_a_shape_is_kept(seeded: Seeded) -> None:
         "below a record": lambda s: paging.page(
             s, listables.MEETINGS, ListQuery(page=PageWindow(first=SIZE)), parent=account, parent_id=accounts[0]
         ),
-        "below records": lambda s: paging.pages_by_parent(s, listables.MEETINGS, account, accounts, ListQuery()),
+        "below records": lambda s: child_pages.pages_by_parent(s, listables.MEETINGS, account, accounts, ListQuery()),
         "before a time, in the order of time": lambda s: paging.page(
             s, listables.MEETINGS, ListQuery(condition=early, page=PageWindow(first=SIZE))
         ),
@@ -566,13 +566,37 @@ async def test_the_children_of_several_parents(seeded: Seeded) -> None:
     ids, question = [row.id for row in rows], listing(Order("created_at"), first=SIZE)
     for listable, column in ((listables.DEALS, Deal.account_id), (listables.CONTACTS, Contact.account_id)):
         [sent] = await seeded.sent(
-            lambda session, listable=listable, column=column: paging.pages_by_parent(
+            lambda session, listable=listable, column=column: child_pages.pages_by_parent(
                 session, listable, column, ids, question
             )
         )
         for plan in await explain(seeded, sent):
             assert plan.rows <= 2 * 5 * 10, plan
             assert seeded.dialect != "sqlite" or any("account_id=?" in step for step in plan.steps), plan
+
+
+async def test_the_deals_of_each_stage(seeded: Seeded) -> None:
+    """However many deals a stage has, as many are read as are shown (decision 1140)."""
+    async with seeded.session() as session:
+        stages = [row.id for row in (await paging.page(session, listables.STAGES, ListQuery())).rows]
+    [sent] = await seeded.sent(
+        lambda session: child_pages.pages_by_parent(
+            session, listables.DEALS, col(Deal.stage_id), stages, listing(Order("created_at"), first=SIZE)
+        )
+    )
+    for plan in await explain(seeded, sent):
+        assert "ix_deals_org_id_stage_id_created_at" in plan.indexes, plan
+        assert plan.rows <= 4 * len(stages) * (SIZE + 1), plan
+        assert seeded.dialect != "sqlite" or any("(org_id=? AND id=?)" in step for step in plan.steps), plan
+
+
+async def test_the_board_is_added_up_from_the_roll_up(seeded: Seeded) -> None:
+    """Decision 1141; what the roll-up does not know is added up from the deals."""
+    [whole] = await seeded.sent(lambda session: deals.totals(session, EVERYTHING))
+    assert "deal_cells" in whole.text
+    assert "FROM deals" not in whole.text
+    [named] = await seeded.sent(lambda session: deals.totals(session, Compare("name", Op.CONTAINS, "a")))
+    assert "deal_cells" not in named.text
 
 
 async def test_the_factors_of_snapshots(seeded: Seeded) -> None:
