@@ -39,5 +39,5 @@ def refusal(move: LeadMove, before: LeadStatus, after: LeadStatus) -> str | None
     by = TRANSITIONS.get((before, after))
     if by is move:
         return None
-    words = f"a lead cannot go from {before.name} to {after.name}"
+    words = f"A lead cannot go from {before.name} to {after.name}"
     return words if by is None else f"{words} by {move.value}: that is done by {by.value}"

@@ -44,8 +44,8 @@ _OWN = (listables.TASKS, listables.NOTES, listables.CALLS, listables.EMAILS)
 
 Direction = Annotated[ActivityDirection, AfterValidator(lambda direction: direction.value)]
 
-Check = Callable[[Activity, Given], None]
-"""Looks at an activity and what is to be changed of it. Raises Problems."""
+Check = Callable[[Activity, Given], list[Problem]]
+"""Looks at an activity and what is to be changed of it, for what is wrong with that."""
 
 
 @requires(ScopeGroup.MEETINGS_READ, finds=_OWN)
@@ -178,26 +178,28 @@ async def change(
     activity_id: str,
     given: Given,
     *,
+    filled: Sequence[str],
     seen: Collection[int] | None = None,
     check: Check | None = None,
 ) -> ActivityRow | None:
     """Change an activity of the type; without a difference nothing is written (decision 20).
 
-    What was synced keeps its content. `seen` are the versions under any of which the caller would change it. Raises
-    NotFound, Problems, or PreconditionFailed for a stale version.
+    What was synced keeps its content. `filled` are fields that are never null. `seen` are the versions under any of
+    which the caller would change it. Raises NotFound, Problems, or PreconditionFailed for a stale version.
     """
     values = _stored(kind, given)
     version = values.pop("expected_version", None)
-    not_null(values, *never_cleared(Activity), "direction", *_NEEDED.get(kind, ("subject",)))
+    not_null(values, *never_cleared(Activity), *filled)
     async with ctx.writing() as session:
         activity = await to_change(session, activity_id)
         if activity.type != kind:
             raise Problems([Problem(("id",), f"is {article(activity.type)}, not {article(kind)}", "activity_type")])
         changes.expect(activity, version, seen)
-        values |= await changes.check_references(session, values, _REFERENCES)
-        _keep_synced(activity, values)
-        if check is not None:
-            check(activity, values)
+        led, lost = await changes.followed(session, values, _REFERENCES)
+        refused = [] if check is None else check(activity, values)
+        if problems := [*lost, *_synced(activity, values), *refused]:
+            raise Problems(problems)
+        values |= led
         activity, changed = await changes.apply(session, activity, values)
         if changed:
             shown = dict.fromkeys(_shown(kind, name) for name in changed)
@@ -211,9 +213,6 @@ def article(kind: str) -> str:
     """The type as words of a sentence."""
     return f"an {kind}" if kind == ActivityType.EMAIL else f"a {kind}"
 
-
-_NEEDED: Final[Mapping[ActivityType, tuple[str, ...]]] = {ActivityType.NOTE: ("body",)}
-"""The fields that an activity of the type is never without; the others need a title."""
 
 _TIMES: Final[Mapping[str, str]] = {ActivityType.CALL: "started_at", ActivityType.EMAIL: "sent_at"}
 """The names that types have for the time that the table keeps as `due_at`, and as `completed_at` with it."""
@@ -262,11 +261,10 @@ async def tell(ctx: Context, session: TenantSession, activity: Activity, verb: s
         await watch(session, ReminderWatch, activity.remind_at)
 
 
-def _keep_synced(activity: Activity, values: Given) -> None:
-    """Refuse to change the content of what a provider brought. Raises Problems."""
+def _synced(activity: Activity, values: Given) -> list[Problem]:
+    """The changes to the content of what a provider brought, which stays."""
     if activity.source not in SYNCED:
-        return
+        return []
     kept = [name for name, value in values.items() if name not in _MOVABLE and getattr(activity, name) != value]
     shown = dict.fromkeys(_shown(activity.type, name) for name in kept)
-    if shown:
-        raise Problems([Problem(("input", name), "was synced and stays as it is", "synced") for name in shown])
+    return [Problem(("input", name), "was synced and stays as it is", "synced") for name in shown]

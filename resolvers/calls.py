@@ -1,6 +1,7 @@
 """Calls: telephone calls that took place or are planned."""
 
 from collections.abc import Collection
+from typing import ClassVar
 
 from contract.scopes import ScopeGroup
 from contract.vocabulary import ActivityDirection, ActivityType
@@ -31,6 +32,8 @@ class CallLog(Input):
 class CallUpdate(Input):
     """Changes to a call; null clears a field that may be empty."""
 
+    filled: ClassVar[tuple[str, ...]] = ("subject", "direction")
+
     direction: Direction | None = None
     started_at: Moment | None = None
 
@@ -47,4 +50,4 @@ async def update_call(
     ctx: Context, call_id: str, input: CallUpdate, *, seen: Collection[int] | None = None
 ) -> ActivityRow | None:
     """Change a call; `activities.change` says what `seen` is and raises."""
-    return await activities.change(ctx, ActivityType.CALL, call_id, input.given(), seen=seen)
+    return await activities.change(ctx, ActivityType.CALL, call_id, input.given(), filled=input.filled, seen=seen)

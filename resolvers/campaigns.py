@@ -93,7 +93,7 @@ async def create_campaign(ctx: Context, input: CampaignCreate) -> Campaign:
     """A draft, which the provider hears of when it is launched."""
     fields = _values(input)
     mailboxes = fields.pop("mailbox_ids", None) or []
-    not_null(fields, "daily_limit", "timezone", "stop_on_reply")
+    not_null(fields, *input.filled)
     campaign = new_row(Campaign, **fields, org_id=ctx.org_id, provider=ctx.services.sequencing.name)
     async with ctx.writing() as session:
         await _check_mailboxes(session, mailboxes)
@@ -111,7 +111,7 @@ async def update_campaign(ctx: Context, campaign_id: str, input: CampaignUpdate)
     fields = _values(input)
     version = fields.pop("expected_version", None)
     mailboxes = (fields.pop("mailbox_ids") or []) if "mailbox_ids" in fields else None
-    not_null(fields, "name", "daily_limit", "timezone", "stop_on_reply")
+    not_null(fields, *input.filled)
     async with ctx.writing() as session:
         campaign = seen = await _to_change(session, campaign_id)
         changes.expect(campaign, version)

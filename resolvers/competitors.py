@@ -98,7 +98,7 @@ async def create_competitor(ctx: Context, input: CompetitorInput) -> Competitor:
         await records.lock_organization(session)
         there = await records.all_of(session, listables.COMPETITORS)
         if any(other.folded_name == folded for other in there):
-            raise Duplicate("there is a competitor of this name", field=("input", "name"))
+            raise Duplicate("There is a competitor of this name", field=("input", "name"))
         if len(there) >= COMPETITORS_MAX:
             raise Problems([Problem(("input",), f"there can be at most {COMPETITORS_MAX} competitors", "too_long")])
         await session.insert(competitor)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, StrictStr
 
@@ -57,6 +57,8 @@ class EmailLog(Input):
 class EmailUpdate(Input):
     """Changes to a message that was logged; of one that was synced, links and owner alone (decision 229)."""
 
+    filled: ClassVar[tuple[str, ...]] = ("subject", "direction")
+
     direction: Direction | None = None
     sent_at: Moment | None = None
     to_addresses: Addresses | None = None
@@ -75,7 +77,8 @@ async def update_email(
     ctx: Context, email_id: str, input: EmailUpdate, *, seen: Collection[int] | None = None
 ) -> ActivityRow | None:
     """Change a message; `activities.change` says what `seen` is and raises."""
-    return await activities.change(ctx, ActivityType.EMAIL, email_id, _with_lists(input), seen=seen)
+    given, filled = _with_lists(input), input.filled
+    return await activities.change(ctx, ActivityType.EMAIL, email_id, given, filled=filled, seen=seen)
 
 
 def _with_lists(input: Input) -> Given:

@@ -1,15 +1,15 @@
 """Files: what is known of them, where they stand, what they are attached to, and their trash."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field, StrictInt, StrictStr
 
 from contract.criteria import All, AttachedTo, Compare, Condition, ListQuery, Op, Selection
-from contract.errors import InvalidState, NotFound, Problem, Problems
+from contract.errors import InvalidState, NotFound, Path, Problem, Problems
 from contract.limits import ATTACHED_TOGETHER_MAX, FILES_ON_RECORD_MAX
 from contract.scopes import ScopeGroup
-from resolvers.folders import expect, found_folder
+from resolvers.folders import expect, found_folder, to_folder
 from resolvers.receiving import FileName, Received, Sha256
 from resolvers.shared import changes
 from resolvers.shared.access import requires
@@ -17,6 +17,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, Reference
 from resolvers.shared.lists import PageResult, by_id, children, may_read, page_of
 from resolvers.shared.sentences import ABSENT
+from resolvers.shared.told_at_once import EACH, leading
 from storage.base import as_uuid, now
 from storage.new_rows import new_row
 from storage.queries import files as statements
@@ -28,6 +29,13 @@ from storage.tenancy.sessions import TenantSession
 AttachTo = Annotated[list[StrictStr], Field(max_length=ATTACHED_TOGETHER_MAX)]
 
 
+async def to_attachable(ctx: Context, session: TenantSession, identifiers: Sequence[str]) -> Mapping[str, str]:
+    """The look for records that files are attached to."""
+    found = await statements.kinds_kept(session, identifiers)
+    return {each: ABSENT for each in identifiers if (as_uuid(each) or "") not in found}
+
+
+@leading({("folder_id",): to_folder, ("attach_to", EACH): to_attachable})
 class FileCreate(Input):
     """A file that has come, as its sender describes it and as it was found to be."""
 
@@ -40,6 +48,7 @@ class FileCreate(Input):
     sha256: Sha256 | None = None
 
 
+@leading({("folder_id",): to_folder})
 class FileUpdate(Input):
     """Changes to a file; a null for the folder is the top."""
 
@@ -111,7 +120,7 @@ async def create_file(ctx: Context, input: FileCreate, stored: Received) -> File
                 content_type=input.content_type,
                 bytes=input.bytes,
                 sha256=input.found_sha256,
-                folder_id=_id_of(await found_folder(session, input.folder_id, "folder_id")),
+                folder_id=_id_of(await found_folder(session, input.folder_id, ("folder_id",))),
                 uploaded_by=ctx.caller.subject,
                 storage_name=stored.storage_name if input.bytes else "",
             ),
@@ -142,7 +151,7 @@ async def add_file(
     return file
 
 
-async def to_attach(session: TenantSession, ids: Sequence[str]) -> dict[str, str]:
+async def to_attach(session: TenantSession, ids: Sequence[str], at: Path = ("attach_to",)) -> dict[str, str]:
     """The kinds of these records, by identifier.
 
     Raises Problems for those that are not there or have as many files as they may. The usage of files is locked.
@@ -154,9 +163,9 @@ async def to_attach(session: TenantSession, ids: Sequence[str]) -> dict[str, str
     for place, identifier in enumerate(ids):
         one = found.get(as_uuid(identifier) or "")
         if one is None:
-            problems.append(Problem(("attach_to", place), ABSENT, "reference"))
+            problems.append(Problem((*at, place), ABSENT, "reference"))
         elif numbers[one[0]] >= FILES_ON_RECORD_MAX:
-            problems.append(Problem(("attach_to", place), f"has {FILES_ON_RECORD_MAX} files already", "too_long"))
+            problems.append(Problem((*at, place), f"has {FILES_ON_RECORD_MAX} files already", "too_long"))
     if problems:
         raise Problems(problems)
     return kinds
@@ -173,7 +182,7 @@ async def update_file(ctx: Context, file_id: str, input: FileUpdate, *, seen: Co
         expect(file.version, version, seen)
         _check_standing(file)
         if fields.get("folder_id") is not None:
-            fields["folder_id"] = _id_of(await found_folder(session, fields["folder_id"], "folder_id"))
+            fields["folder_id"] = _id_of(await found_folder(session, fields["folder_id"], ("folder_id",)))
         file, changed = await changes.apply(session, file, fields)
         if changed:
             await _log(ctx, session, "file_updated", file, changed=changed)

@@ -1,12 +1,12 @@
 """Folders: a tree of few levels, moved without rings, and the trash of whole trees."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, StrictInt
 
 from contract.criteria import Compare, Condition, ListQuery, Op, Selection
-from contract.errors import Duplicate, InvalidState, NotFound, PreconditionFailed, Problem, Problems
+from contract.errors import Duplicate, InvalidState, NotFound, Path, PreconditionFailed, Problem, Problems
 from contract.limits import FILE_NAME_MAX, FOLDER_DEPTH_MAX, FOLDER_TREE_MAX
 from contract.normal_form import folded
 from contract.scopes import ScopeGroup
@@ -16,6 +16,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Reference, shown, storable, trimmed
 from resolvers.shared.lists import PageResult, by_id, children, page_of
 from resolvers.shared.sentences import ABSENT
+from resolvers.shared.told_at_once import leading
 from storage.base import as_uuid, now
 from storage.new_rows import new_row
 from storage.queries import files, listables, records
@@ -27,6 +28,12 @@ from storage.tenancy.sessions import TenantSession
 _Name = Annotated[str, trimmed(FILE_NAME_MAX), AfterValidator(storable), AfterValidator(shown)]
 
 
+async def to_folder(ctx: Context, session: TenantSession, identifiers: Sequence[str]) -> Mapping[str, str]:
+    """The look for folders that stand; an input names one."""
+    return {each: ABSENT for each in identifiers if await _standing(session, each) is None}
+
+
+@leading({("parent_id",): to_folder})
 class FolderCreate(Input):
     """A new folder."""
 
@@ -34,6 +41,7 @@ class FolderCreate(Input):
     parent_id: Reference | None = None
 
 
+@leading({("parent_id",): to_folder})
 class FolderUpdate(Input):
     """Changes to a folder; a null for the folder above is the top."""
 
@@ -97,7 +105,7 @@ async def create_folder(ctx: Context, input: FolderCreate) -> Folder:
     """Make a folder. Raises Problems, Duplicate for a sibling's name, InvalidState where it would be too deep."""
     async with ctx.writing() as session:
         await files.lock_usage(session)
-        above = await found_folder(session, input.parent_id, "parent_id")
+        above = await found_folder(session, input.parent_id, ("parent_id",))
         depth = 1 if above is None else above.depth + 1
         _check_depth(depth)
         parent_id = None if above is None else above.id
@@ -142,7 +150,7 @@ async def update_folder(
 
 async def _moved(session: TenantSession, folder: Folder, parent_id: str | None) -> int:
     """Says how deep the folder is there; those below it are as much deeper. Raises Problems and InvalidState."""
-    above = await found_folder(session, parent_id, "parent_id")
+    above = await found_folder(session, parent_id, ("parent_id",))
     depth = 1
     if above is not None:
         depth = above.depth + 1
@@ -218,18 +226,23 @@ async def restore_folder(ctx: Context, folder_id: str) -> Folder:
     return folder
 
 
-async def found_folder(session: TenantSession, folder_id: str | None, name: str) -> Folder | None:
-    """The folder that a reference of this name leads to; None for the top. Raises Problems for one that is not there.
+async def found_folder(session: TenantSession, folder_id: str | None, at: Path) -> Folder | None:
+    """The folder that a reference at this place leads to; None for the top. Raises Problems for one that is not there.
 
     One in the trash is none. It stays what it is while the usage of files is locked.
     """
     if folder_id is None:
         return None
+    found = await _standing(session, folder_id)
+    if found is None:
+        raise Problems([Problem(at, ABSENT, "reference")])
+    return found
+
+
+async def _standing(session: TenantSession, folder_id: str) -> Folder | None:
     canonical = as_uuid(folder_id)
     found = None if canonical is None else await session.find(Folder, id=canonical)
-    if found is None or found.trashed_at is not None:
-        raise Problems([Problem((name,), ABSENT, "reference")])
-    return found
+    return None if found is None or found.trashed_at is not None else found
 
 
 def expect(current: int, version: int | None, seen: Collection[int] | None) -> None:
@@ -253,7 +266,7 @@ def _check_depth(depth: int) -> None:
 async def _check_name(session: TenantSession, parent_id: str | None, name: str, but: str | None = None) -> None:
     there = await statements.named(session, parent_id, folded(name))
     if there is not None and there.id != but:
-        raise Duplicate("there is a folder of this name", field=("name",))
+        raise Duplicate("There is a folder of this name", field=("name",))
 
 
 async def _log(ctx: Context, session: TenantSession, type: str, folder: Folder, **data: object) -> None:

@@ -13,10 +13,16 @@ from contract.limits import IMPORT_COLUMNS_MAX, IMPORT_HEADING_MAX
 from resolvers import upsert_rows as kinds
 from resolvers.import_cells import Told, day_pattern
 from resolvers.import_csv import Form, Reader, known_encoding
+from resolvers.shared.context import Context
 from resolvers.shared.inputs import ExactInput, Line, Reference
+from resolvers.shared.lists import readable
+from resolvers.shared.sentences import ABSENT
 from resolvers.shared.tagging import Names
+from resolvers.shared.told_at_once import leading
 from resolvers.upsert_rows import Kind
 from storage.base import JsonDict
+from storage.queries import listables, records
+from storage.tenancy.sessions import TenantSession
 
 KINDS: Final[Mapping[ImportKind, Kind]] = {
     ImportKind.ACCOUNT: kinds.ACCOUNTS,
@@ -52,6 +58,14 @@ class ColumnMapping(ExactInput):
     field: Line | None = None
 
 
+async def _to_file(ctx: Context, session: TenantSession, identifiers: Sequence[str]) -> Mapping[str, str]:
+    """The look for files that are not in the trash; an import reads one."""
+    found = [await records.one(session, readable(ctx, listables.FILES), each) for each in identifiers]
+    there = {each for each, file in zip(identifiers, found, strict=True) if file is not None and not file.trashed_at}
+    return {each: ABSENT for each in identifiers if each not in there}
+
+
+@leading({("file_id",): _to_file})
 class DataImportInput(ExactInput):
     """How a file is read and written."""
 

@@ -1,6 +1,6 @@
 """The chat channels of a connection: each is linked to the account or the deal that it is about."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
@@ -28,7 +28,8 @@ from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, bounded, having_all, storable
-from storage.base import as_uuid
+from resolvers.shared.told_at_once import leading, to_record
+from storage.base import Record, as_uuid
 from storage.new_rows import new_row
 from storage.queries import channels, notices, sync
 from storage.tables import Account, Deal, Integration, StreamLink, SyncStream
@@ -37,9 +38,11 @@ from storage.tenancy.sessions import TenantSession
 CHANNEL: Final = IntegrationStreamKind.CHANNEL.value
 CHANNEL_ID_MAX: Final = 100
 _GOING: Final = (IntegrationStatus.PENDING.value, IntegrationStatus.DISCONNECTING.value)
+_TARGETS: Final[Mapping[str, type[Record]]] = {"account_id": Account, "deal_id": Deal}
 RecordId = Annotated[str, bounded(100, 1), AfterValidator(storable)]
 
 
+@leading({(name,): to_record(model) for name, model in _TARGETS.items()})
 class ChannelLink(Input):
     """The record that a channel is about: exactly one of an account and a deal."""
 
@@ -143,7 +146,7 @@ async def _named(session: TenantSession, integration: Integration, channel_id: s
 async def _target(session: TenantSession, input: ChannelLink) -> dict[str, str | None]:
     """The record that the channel is about. Raises Problems for one that is not there."""
     fields = {name: value for name, value in (("account_id", input.account_id), ("deal_id", input.deal_id)) if value}
-    led = await changes.check_references(session, fields, {"account_id": Account, "deal_id": Deal})
+    led = await changes.check_references(session, fields, _TARGETS)
     found = {name: as_uuid(led.get(name, value)) for name, value in fields.items()}
     return {"account_id": None, "deal_id": None, **found}
 

@@ -368,7 +368,7 @@ async def _check_account(
             raise Conflict(words, field=("input", "completion_code"))
         return
     if await statements.has_account(session, integration.provider, keys, integration.owner_id):
-        raise Duplicate("you have connected this account already", field=("input", "completion_code"))
+        raise Duplicate("You have connected this account already", field=("input", "completion_code"))
 
 
 async def _followed(

@@ -78,7 +78,7 @@ async def connect_feed(ctx: Context, input: FeedConnect) -> Integration:
         pepper, integration_id = ctx.services.identity.pepper, new_id()
         key = sources.account_key(pepper, secret, integration_id)
         if await session.find(Integration, provider="ical", account_key=key, owner_id=ctx.caller.subject):
-            raise Duplicate("you have connected this address already", field=("input", "url"))
+            raise Duplicate("You have connected this address already", field=("input", "url"))
         integration = await connect(
             session,
             new_row(

@@ -1,9 +1,9 @@
 """Conversion of a lead into an account, a contact and a deal, and what to convert it into (decisions 39, 40)."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, ValidationInfo
 
@@ -26,6 +26,7 @@ from resolvers.shared.lists import by_id
 from resolvers.shared.node_lookup import NodeResult
 from resolvers.shared.sentences import ABSENT
 from resolvers.shared.threads import aside
+from resolvers.shared.told_at_once import leading, to_record
 from storage.base import Record, now
 from storage.new_rows import new_row
 from storage.queries import history, listables, merged_ids, records
@@ -42,6 +43,10 @@ def _new_only(name: str | None, info: ValidationInfo) -> str | None:
     return name
 
 
+_INTO: Final[Mapping[str, type[Record]]] = {"account_id": Account, "contact_id": Contact, "deal_id": Deal}
+
+
+@leading({(name,): to_record(model) for name, model in _INTO.items()})
 class LeadConversion(Input):
     """The records to convert a lead into: existing ones, or none for new ones; a deal only where one is named."""
 
@@ -207,8 +212,7 @@ async def _convert(ctx: Context, session: TenantSession, lead: Lead, input: Lead
 
 async def _named(session: TenantSession, input: LeadConversion) -> dict[str, Any]:  # Any: each an entity of its table
     """The existing records, locked. Raises Problems for each that is not in the organization."""
-    models: dict[str, type[Record]] = {"account_id": Account, "contact_id": Contact, "deal_id": Deal}
-    wanted = {name: (model, getattr(input, name)) for name, model in models.items() if getattr(input, name) is not None}
+    wanted = {name: (model, getattr(input, name)) for name, model in _INTO.items() if getattr(input, name) is not None}
     found = {name: await records.lock_for_update(session, model, i) for name, (model, i) in wanted.items()}
     for name, (model, i) in wanted.items():  # two that a merge may have taken away
         if found[name] is None and (stays := await merged_ids.stays(session, model, i)) is not None:

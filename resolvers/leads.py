@@ -1,6 +1,6 @@
 """Leads: confirmed captures, and what a rep makes of them (specification 4.2)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -131,6 +131,8 @@ class LeadFields(Input):
 class LeadUpdate(LeadFields):
     """Changes to a lead; null clears a field that may be empty."""
 
+    filled: ClassVar[tuple[str, ...]] = ("name", "status")
+
 
 class Disqualification(Input):
     """Why a lead comes to nothing."""
@@ -232,7 +234,7 @@ async def update_lead(ctx: Context, lead_id: str, input: LeadUpdate) -> Lead:
     """Change a lead. Raises NotFound, Problems, PreconditionFailed for a stale version, or InvalidState."""
     fields = _values(input)
     version = fields.pop("expected_version", None)
-    not_null(fields, "name", "status")
+    not_null(fields, *input.filled)
     with of_one_record(fields):
         async with ctx.writing() as session:
             lead = await to_change(session, lead_id)

@@ -1,7 +1,7 @@
 """Meetings: the listing, and what a rep does with them (specification 2.1, 4.1)."""
 
 from collections.abc import Collection
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -68,6 +68,8 @@ class MeetingCompletion(Input):
 class MeetingUpdate(Input):
     """Changes to a meeting; null clears a field that may be empty."""
 
+    filled: ClassVar[tuple[str, ...]] = ("subject",)
+
     metadata: Metadata | None = None
 
 
@@ -117,7 +119,7 @@ async def update_meeting(
     """Change a meeting; of its metadata only the documented keys, so that what synchronisation wrote stays."""
     fields = input.given()
     version = fields.pop("expected_version", None)
-    not_null(fields, "subject")
+    not_null(fields, *input.filled)
     async with ctx.writing() as session:
         meeting = await _to_change(session, meeting_id)
         changes.expect(meeting, version, seen)

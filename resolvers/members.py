@@ -142,7 +142,7 @@ async def add_member(ctx: Context, input: MemberAdd) -> Person:
         await statements.lock_administrators(session, subject)
         found = await statements.membership(session, subject)
         if found is not None and (found.ended_at is None or statements.is_suspended(found)):
-            raise Duplicate("there is a member with this subject", field=("input", "id"))
+            raise Duplicate("There is a member with this subject", field=("input", "id"))
         if await statements.has_address(session, input.email):
             raise _address_taken(("input", "email"))
         if await statements.number_present(session) >= MEMBERS_MAX:
@@ -275,13 +275,13 @@ async def _told(ctx: Context, session: TenantSession, member_id: str, event: str
 def _check_embedded(ctx: Context) -> None:
     """Raise InvalidState where members are the external identity provider's business."""
     if ctx.services.identity.external is not None:
-        raise InvalidState("members are managed by the external identity provider")
+        raise InvalidState("Members are managed by the external identity provider")
 
 
 def _check_not_last(administrators: set[str], member_id: str) -> None:
     if administrators == {member_id}:
-        raise InvalidState("the organization would be without an active administrator", field=("id",))
+        raise InvalidState("The organization would be without an active administrator", field=("id",))
 
 
 def _address_taken(field: tuple[str, ...]) -> Duplicate:
-    return Duplicate("there is a member with this e-mail address", field=field)
+    return Duplicate("There is a member with this e-mail address", field=field)

@@ -1,7 +1,7 @@
 """Notes: texts on records."""
 
 from collections.abc import Collection
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, StrictStr
 
@@ -46,6 +46,8 @@ class NoteCreate(Input):
 class NoteUpdate(Input):
     """Changes to a note; null clears a field that may be empty."""
 
+    filled: ClassVar[tuple[str, ...]] = ("body",)
+
     body: NoteText | None = None
 
 
@@ -53,7 +55,8 @@ class NoteUpdate(Input):
 async def create_note(ctx: Context, input: NoteCreate) -> ActivityRow | None:
     """Write a note. Raises Problems for one that is on no record."""
     given = input.given()
-    _linked(*map(given.get, LINKS))
+    if problems := _unlinked(*map(given.get, LINKS)):
+        raise Problems(problems)
     return await activities.create(ctx, ActivityType.NOTE, "created", given)
 
 
@@ -63,13 +66,16 @@ async def update_note(
 ) -> ActivityRow | None:
     """Change a note, which stays on one record at least; `activities.change` says what `seen` is and raises."""
 
-    def check(note: Activity, values: Given) -> None:
-        if any(link in values for link in LINKS):  # one whose records were all deleted may be changed all the same
-            _linked(*(values.get(link, getattr(note, link)) for link in LINKS))
+    def check(note: Activity, values: Given) -> list[Problem]:
+        if not any(link in values for link in LINKS):  # one whose records were all deleted may be changed all the same
+            return []
+        return _unlinked(*(values.get(link, getattr(note, link)) for link in LINKS))
 
-    return await activities.change(ctx, ActivityType.NOTE, note_id, input.given(), seen=seen, check=check)
+    given, filled = input.given(), input.filled
+    return await activities.change(ctx, ActivityType.NOTE, note_id, given, filled=filled, seen=seen, check=check)
 
 
-def _linked(*links: str | None) -> None:
-    if not any(links):
-        raise Problems([Problem(("input",), "must be linked to an account, a deal, a contact or a lead", "unlinked")])
+def _unlinked(*links: str | None) -> list[Problem]:
+    """What is wrong with a note that is on none of the records."""
+    words = "must be linked to an account, a deal, a contact or a lead"
+    return [] if any(links) else [Problem(("input",), words, "unlinked")]

@@ -1,6 +1,7 @@
 """Notifications of callers: recorded in the change log, and handed to the organization's workflow actor, at best."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictStr
@@ -14,6 +15,7 @@ from resolvers.shared.access import FINDABLE, requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Reference, json_object
 from resolvers.shared.sentences import ABSENT
+from resolvers.shared.told_at_once import leading
 from storage.base import JsonDict, as_uuid
 from storage.event_types import EVENT_TYPES
 from storage.queries import merged_ids
@@ -36,6 +38,12 @@ def _data(value: object) -> object:
     return None if value is None else json_object(value, NOTIFICATION_MAX_BYTES)[0]
 
 
+async def _to_readable(ctx: Context, session: TenantSession, identifiers: Sequence[str]) -> Mapping[str, str]:
+    """The look for records that the caller may read; an event names one."""
+    return {each: ABSENT for each in identifiers if await _found(ctx, session, each) is None}
+
+
+@leading({("record_id",): _to_readable})
 class NotificationEmit(Input):
     """An event for the organization's workflow actor."""
 

@@ -1,7 +1,7 @@
 """Checks outreach inputs (decision 49): names, messages, time zones, addresses, domains, local parts."""
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, StrictInt, StrictStr
@@ -23,7 +23,9 @@ from contract.limits import (
 )
 from contract.time_zones import time_zones
 from resolvers.shared.inputs import Input, Reference, storable
+from resolvers.shared.told_at_once import EACH, leading, to_record
 from storage.base import JsonDict
+from storage.tables import Contact, Mailbox, OutreachDomain
 
 _LOCAL_PART: Final = re.compile(r"[a-z0-9]+(?:[._+-][a-z0-9]+)*", re.ASCII)
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
@@ -129,8 +131,11 @@ Steps = Annotated[list[StepInput], Field(max_length=CAMPAIGN_STEPS_MAX)]
 Mailboxes = Annotated[list[Reference], Field(max_length=CAMPAIGN_MAILBOXES_MAX)]
 
 
+@leading({("mailbox_ids", EACH): to_record(Mailbox)})
 class CampaignCreate(Input):
     """A new campaign, a draft."""
+
+    filled: ClassVar[tuple[str, ...]] = ("daily_limit", "timezone", "stop_on_reply")
 
     name: Name
     steps: Steps | None = None
@@ -140,8 +145,11 @@ class CampaignCreate(Input):
     mailbox_ids: Mailboxes | None = None
 
 
+@leading({("mailbox_ids", EACH): to_record(Mailbox)})
 class CampaignUpdate(Input):
     """Changes to a campaign; null empties steps and mailboxes."""
+
+    filled: ClassVar[tuple[str, ...]] = ("name", "daily_limit", "timezone", "stop_on_reply")
 
     name: Name | None = None
     steps: Steps | None = None
@@ -160,6 +168,7 @@ class EnrollmentInput(Input):
     variables: Variables = Field(default_factory=dict)
 
 
+@leading({("contacts", EACH, "contact_id"): to_record(Contact)})
 class Enrollments(Input):
     """Recipients."""
 
@@ -172,6 +181,7 @@ class DomainName(Input):
     name: Annotated[StrictStr, Field(min_length=1, max_length=EMAIL_MAX), AfterValidator(_domain)]
 
 
+@leading({("domain_id",): to_record(OutreachDomain)})
 class MailboxCreate(Input):
     """A mailbox on a domain."""
 

@@ -102,7 +102,7 @@ async def delete_stage(ctx: Context, stage_id: str) -> str:
         if stage is None:
             raise NotFound(field=("id",))
         if await deals.any_in_stage(session, stage.id):
-            raise Conflict("the stage still holds deals; move them first", field=("id",))
+            raise Conflict("The stage still holds deals; move them first", field=("id",))
         await records.null_references(session, StageChange.from_stage_id, StageChange.to_stage_id, value=stage.id)
         await session.delete(stage)
         await records.lock_organization(session)

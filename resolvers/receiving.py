@@ -23,13 +23,12 @@ from resolvers.shared.measured import Measured
 from storage.base import new_id, now
 from storage.queries import files as statements
 
-_PATH = re.compile(r".*[/\\]", re.DOTALL)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def _without_path(name: object) -> object:
     """Keep what follows the last slash: programs send the folders that a file came from (decision 390)."""
-    return _PATH.sub("", name) if isinstance(name, str) else name
+    return name[max(name.rfind("/"), name.rfind("\\")) + 1 :] if isinstance(name, str) else name
 
 
 def _sha256(text: str) -> str:

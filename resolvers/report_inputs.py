@@ -1,8 +1,8 @@
 """Declares and checks the inputs of reports: names, kinds, and what they are narrowed to (decisions 470 to 472)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from pydantic import AfterValidator, ConfigDict, Field, StrictInt
 
@@ -12,6 +12,7 @@ from contract.vocabulary import ReportKind
 from reports.narrowing import LISTS, NOT_OF
 from resolvers.outreach_inputs import TimeZone
 from resolvers.report_schedules import ReportSchedule
+from resolvers.shared.context import Context
 from resolvers.shared.inputs import (
     CalendarDate,
     Currency,
@@ -25,6 +26,7 @@ from resolvers.shared.inputs import (
     trimmed,
 )
 from resolvers.shared.sentences import ABSENT
+from resolvers.shared.told_at_once import EACH, Lookup, leading, to_member
 from storage.base import JsonDict
 from storage.queries import reports as statements
 from storage.tenancy.sessions import TenantSession
@@ -72,6 +74,21 @@ class ReportParameters(ExactInput):
     time_zone: Annotated[TimeZone, Field(description="An IANA time zone.")] = "UTC"
 
 
+def _to_narrowed(name: str) -> Lookup:
+    """The look for what this list of parameters names."""
+
+    async def find(ctx: Context, session: TenantSession, identifiers: Sequence[str]) -> Mapping[str, str]:
+        named = {**dict.fromkeys(LISTS), name: list(identifiers)}
+        [led] = await statements.followed(session, [named])
+        return {identifiers[place]: ABSENT for _, place in await statements.lost(session, {name: led[name]})}
+
+    return find
+
+
+_NARROWED: Final[Mapping[Path, Lookup]] = {("parameters", name, EACH): _to_narrowed(name) for name in LISTS}
+
+
+@leading(_NARROWED)
 class ReportCreate(ExactInput):
     """A new report."""
 
@@ -82,8 +99,11 @@ class ReportCreate(ExactInput):
     schedule: ReportSchedule | None = None
 
 
+@leading({**_NARROWED, ("owner_id",): to_member})
 class ReportUpdate(Input):
     """Changes to a report; parameters are given as a whole."""
+
+    filled: ClassVar[tuple[str, ...]] = ("name", "owner_id")
 
     name: _Name = None  # type: ignore[assignment]  # a default that is never read: it may be left out
     description: _Description | None = None

@@ -140,7 +140,7 @@ async def update_report(
     """
     fields = input.given()
     version = fields.pop("expected_version", None)
-    not_null(fields, "name", "owner_id")
+    not_null(fields, *input.filled)
     async with ctx.writing() as session:
         report = await records.lock_for_update(session, Report, report_id)
         if report is None:

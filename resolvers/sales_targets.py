@@ -23,6 +23,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.inputs import Amount, CalendarDate, Currency, Given, Input, Line
 from resolvers.shared.lists import PageResult, by_id, page_of
 from resolvers.shared.sentences import INACTIVE
+from resolvers.shared.told_at_once import EACH, leading, to_member
 from storage.joined_rows import ReachedRow
 from storage.new_rows import new_row
 from storage.queries import listables, members, records
@@ -48,6 +49,7 @@ class SalesTargetInput(Input):
     amount: Amount
 
 
+@leading({("inputs", EACH, "owner_id"): to_member})
 class SalesTargets(Input):
     """Targets that are set together."""
 

@@ -4,7 +4,7 @@ Each is its owner's, and to others there where it is shared. It runs under the s
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr
 
@@ -59,6 +59,8 @@ class SavedQueryCreate(Input):
 
 class SavedQueryUpdate(SavedQueryCreate):
     """Changes to a saved query."""
+
+    filled: ClassVar[tuple[str, ...]] = ("name",)
 
     name: _Name = None  # type: ignore[assignment]  # a default that is never read: it may be left out
     expected_version: StrictInt | None = None
@@ -161,7 +163,7 @@ async def update_saved_query(
     """
     fields = input.given()
     version = fields.pop("expected_version", None)
-    not_null(fields, "name")
+    not_null(fields, *input.filled)
     kept = fields | await _kept(ctx, fields)
     async with ctx.writing() as session:
         saved = await _own(ctx, session, saved_query_id)
@@ -231,7 +233,7 @@ async def verify_saved_query(ctx: Context, saved_query_id: str, verified: Strict
         if verified == saved.is_verified:
             return saved
         if verified and await statements.verified(session, saved.question or "") is not None:
-            raise Duplicate("another verified query answers this question", field=("id",))
+            raise Duplicate("Another verified query answers this question", field=("id",))
         by = {"is_verified": True, "verified_at": now(), "verified_by": ctx.caller.subject} if verified else _UNVERIFIED
         saved = await session.update(saved, **by, **changes.next_version(saved))
         await _log(ctx, session, "saved_query_verified", saved, verified=verified)
@@ -292,7 +294,7 @@ async def _check_name(session: TenantSession, values: Given, but: str | None = N
     """Raises Duplicate where the owner has another of the name; nobody else writes meanwhile."""
     there = await session.find(SavedQuery, owner_id=values["owner_id"], name_key=values["name_key"])
     if there is not None and there.id != but:
-        raise Duplicate("you have a saved query of this name", field=("input", "name"))
+        raise Duplicate("You have a saved query of this name", field=("input", "name"))
 
 
 async def _log(ctx: Context, session: TenantSession, type: str, saved: SavedQuery, **data: bool) -> None:

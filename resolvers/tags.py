@@ -324,4 +324,4 @@ async def _to_change(session: TenantSession, tag_id: str) -> Tag:
 
 
 def _taken() -> Duplicate:
-    return Duplicate("there is a tag of this name", field=("input", "name"))
+    return Duplicate("There is a tag of this name", field=("input", "name"))

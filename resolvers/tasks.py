@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from datetime import datetime
+from typing import ClassVar
 
 from contract.errors import InvalidState
 from contract.scopes import ScopeGroup
@@ -39,6 +40,8 @@ class TaskCreate(Input):
 class TaskUpdate(Input):
     """Changes to a task; null clears a field that may be empty."""
 
+    filled: ClassVar[tuple[str, ...]] = ("subject",)
+
 
 class TaskCompletion(Input):
     """Says when a task was done."""
@@ -57,7 +60,7 @@ async def update_task(
     ctx: Context, task_id: str, input: TaskUpdate, *, seen: Collection[int] | None = None
 ) -> ActivityRow | None:
     """Change a task; `activities.change` says what `seen` is and raises."""
-    return await activities.change(ctx, ActivityType.TASK, task_id, input.given(), seen=seen)
+    return await activities.change(ctx, ActivityType.TASK, task_id, input.given(), filled=input.filled, seen=seen)
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)

@@ -11,13 +11,14 @@ from contract.file_errors import QuotaExceeded
 from contract.http_errors import TooLarge
 from contract.limits import UPLOAD_HOURS, UPLOADS_MAX
 from contract.scopes import ScopeGroup
-from resolvers.files import AttachTo, add_file, to_attach
-from resolvers.folders import found_folder
+from resolvers.files import AttachTo, add_file, to_attach, to_attachable
+from resolvers.folders import found_folder, to_folder
 from resolvers.receiving import FileName, Sha256
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Input, Line, Reference
 from resolvers.shared.measured import Measured
+from resolvers.shared.told_at_once import EACH, leading
 from storage.base import as_uuid, now
 from storage.new_rows import new_row
 from storage.queries import files, records
@@ -28,6 +29,7 @@ from storage.tenancy.sessions import TenantSession
 PATH = "/files/uploads"
 
 
+@leading({("folder_id",): to_folder, ("attach_to", EACH): to_attachable})
 class UploadCreate(Input):
     """A file that will come in parts."""
 
@@ -66,8 +68,8 @@ async def create_upload(ctx: Context, input: UploadCreate) -> Upload:
         usage = await files.lock_usage(session)
         if await statements.expire(session):
             usage = await files.lock_usage(session)
-        folder = await found_folder(session, input.folder_id, "folder_id")
-        kinds = await to_attach(session, input.attach_to or [])
+        folder = await found_folder(session, input.folder_id, ("input", "folder_id"))
+        kinds = await to_attach(session, input.attach_to or [], ("input", "attach_to"))
         if await statements.open_ones(session) >= UPLOADS_MAX:
             raise InvalidState(f"{UPLOADS_MAX} uploads are under way already; end one of them first")
         if usage.bytes + usage.reserved + size > ctx.services.files.all:

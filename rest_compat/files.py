@@ -36,6 +36,7 @@ from resolvers.files import (
 from resolvers.receiving import Received, give_up, receive_file
 from resolvers.shared.inputs import Input, parse
 from resolvers.shared.sentences import REQUIRED
+from resolvers.shared.told_at_once import all_wrong
 from rest_compat import bodies
 from rest_compat.documents import Document
 from rest_compat.file_answers import REQUEST_HEADERS, RESPONSE_HEADERS, answer
@@ -110,7 +111,8 @@ async def create(call: RestRequest) -> RestResponse:
         with suppress(Exception):  # within a day it is removed anyway
             await give_up(call.ctx, received.storage_name)
         if isinstance(error, Problems):
-            raise Problems([replace(p, path=_of_form(p.path)) for p in error.problems]) from None
+            problems = await all_wrong(call.ctx, FileCreate, fields, error.problems, ())
+            raise Problems([replace(p, path=_of_form(p.path)) for p in problems]) from None
         raise
     named = bodies.ignored_header(ignored)
     return RestResponse(

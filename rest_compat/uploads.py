@@ -12,12 +12,13 @@ from typing import Final
 
 from starlette.requests import ClientDisconnect
 
-from contract.errors import Conflict, Problem, Problems
+from contract.errors import Conflict, Path, Problem, Problems
 from contract.file_errors import TusVersion
 from contract.http_errors import TooLarge, UnsupportedMedia
 from contract.limits import UPLOAD_METADATA_MAX_BYTES
 from resolvers.shared.inputs import parse
 from resolvers.shared.sentences import REQUIRED
+from resolvers.shared.told_at_once import all_wrong
 from resolvers.upload_coming import Part
 from resolvers.upload_parts import BrokenOff, append, digest_of
 from resolvers.uploads import PATH, Upload, UploadCreate, create_upload, describe_uploads, end_upload, get_upload
@@ -40,6 +41,7 @@ _FIELDS: Final = {
     "sha256": "sha256",
 }
 _NAMELESS: Final = "file"
+_INPUT: Final[Path] = ("input",)
 _TWIN: Final = "Mutation.fileUploadCreate"  # whose upload has this address
 
 
@@ -53,12 +55,12 @@ async def create(call: RestRequest) -> RestResponse:
     if not has_part and call.headers.get("content-length", "0") != "0":
         raise UnsupportedMedia(f"The body must be {BYTES}")
     details = call.headers.get("upload-metadata", "")
-    fields = _metadata(details)
+    fields = {**_metadata(details), "bytes": length, "details": details}
     try:
-        input = parse(UploadCreate, {**fields, "bytes": length, "details": details})
-        upload = await create_upload(call.ctx, input)
+        upload = await create_upload(call.ctx, parse(UploadCreate, fields, at=_INPUT))
     except Problems as error:
-        raise Problems([replace(p, path=("header", "Upload-Metadata", *p.path)) for p in error.problems]) from None
+        found = await all_wrong(call.ctx, UploadCreate, fields, error.problems, _INPUT)
+        raise Problems([_in_metadata(problem) for problem in found]) from None
     except TooLarge as error:
         raise TooLarge(error.message) from None
     if has_part and upload.file_id is None:
@@ -68,6 +70,13 @@ async def create(call: RestRequest) -> RestResponse:
             upload = await get_upload(call.ctx, upload.id)
     location = f"{call.root_path}{PATH}/{upload.id}"
     return RestResponse(None, {"Location": location, **_told(upload)})
+
+
+def _in_metadata(problem: Problem) -> Problem:
+    """Returns the problem of the upload's input where that stands in the request."""
+    if problem.path[:1] != _INPUT:
+        return problem
+    return replace(problem, path=("header", "Upload-Metadata", *problem.path[1:]))
 
 
 async def ask(call: RestRequest) -> RestResponse:

@@ -9,10 +9,9 @@ import strawberry
 from strawberry import UNSET
 
 from contract.errors import Path, Problems
-from resolvers.shared.changes import all_wrong
-from resolvers.shared.context import Context
 from resolvers.shared.idempotency import read_key
 from resolvers.shared.inputs import Input, parse
+from resolvers.shared.told_at_once import all_wrong
 from schema.declare import Info, argument, field
 from schema.errors import UserError, outcome
 from schema.execution.selections import field_of
@@ -43,22 +42,20 @@ async def change(
     """
 
     async def work() -> object:
-        context = info.context
-        read = () if model is None else (await _read(context, model, given(input), at),)
-        if key not in (None, UNSET):
-            context = replace(context, key=read_key(key, ("idempotency_key",)))
-        elif context.key is not None:
-            context.key.enter(field_of(info).key)
-        return await resolver(context, *args, *read)
+        context, fields = info.context, given(input)
+        try:
+            read = () if model is None else (parse(model, fields, at=at),)
+            if key not in (None, UNSET):
+                context = replace(context, key=read_key(key, ("idempotency_key",)))
+            elif context.key is not None:
+                context.key.enter(field_of(info).key)
+            return await resolver(context, *args, *read)
+        except Problems as error:
+            if model is None:
+                raise
+            raise Problems(await all_wrong(context, model, fields, error.problems, at)) from None
 
     return await outcome(work())
-
-
-async def _read(ctx: Context, model: type[Input], fields: object, at: Path) -> Input:
-    try:
-        return parse(model, fields, at=at)
-    except Problems as error:
-        raise Problems(await all_wrong(ctx, model, fields, error.problems, at)) from None
 
 
 IdempotencyKey = Annotated[

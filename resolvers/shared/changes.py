@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 from contract.errors import Path, PreconditionFailed, Problem, Problems
 from providers.notifications import Notification
 from resolvers.shared.context import Acting, Context
-from resolvers.shared.inputs import Given, Input, nulls
-from resolvers.shared.record_inputs import never_cleared, references_of
+from resolvers.shared.inputs import Given
 from resolvers.shared.sentences import ABSENT, INACTIVE
 from storage.base import JsonDict, Record, Stored, as_uuid, new_id, now
 from storage.new_rows import new_row
@@ -89,17 +88,15 @@ def notify(ctx: Context, type: str, data: JsonDict, *, at: datetime | None = Non
     ctx.after_commit(lambda: ctx.services.notifications.hand(notification))
 
 
-async def check_references(
-    session: TenantSession, fields: Given, models: Mapping[str, type[Record]], refused: Sequence[Problem] = ()
-) -> Given:
-    """Raise Problems for every given reference that leads to no record of the organization, behind what is refused.
+async def check_references(session: TenantSession, fields: Given, models: Mapping[str, type[Record]]) -> Given:
+    """Raise Problems for every given reference that leads to no record of the organization.
 
     An owner has to be an active member (decision 223). What is named by an identifier that a merge took away is given
     back with the one of the record that stayed (decision 435).
     """
     led, lost = await followed(session, fields, models)
-    if problems := [*refused, *lost]:
-        raise Problems(problems)
+    if lost:
+        raise Problems(lost)
     return led
 
 
@@ -114,24 +111,6 @@ async def followed(
     if owner is not None and not await members.is_active(session, owner):
         problems.append(Problem((*at, "owner_id"), INACTIVE, "reference"))
     return led, problems
-
-
-async def all_wrong(
-    ctx: Context, model: type[Input], fields: object, found: Sequence[Problem], at: Path
-) -> Sequence[Problem]:
-    """What a model found wrong with the fields, and behind it what has to be looked up of those that are sound.
-
-    A caller hears of everything at once: a reference that leads nowhere does not wait until the texts are right.
-    """
-    if model.of_table is None or not isinstance(fields, dict):
-        return found
-    wrong = {problem.path[len(at)] for problem in found if len(problem.path) > len(at)}
-    sound = {name: value for name, value in fields.items() if name not in wrong}
-    null = nulls(sound, never_cleared(model.of_table), at) if model.is_change else []
-    texts = {name: value for name, value in sound.items() if isinstance(value, str) and name in model.model_fields}
-    async with ctx.reading() as session:
-        _, lost = await followed(session, texts, references_of(model.of_table), at)
-    return [*found, *null, *lost]
 
 
 async def existing(

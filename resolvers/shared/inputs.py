@@ -50,6 +50,8 @@ class Input(BaseModel):
     of_table: ClassVar[type[Record] | None] = None
     """The table whose columns the input takes, and whether it is a change of a record: `fields_of` says so."""
     is_change: ClassVar[bool] = False
+    filled: ClassVar[tuple[str, ...]] = ()
+    """Fields that may be left out and not be null, besides those of columns that never are; the resolver refuses it."""
 
     def given(self) -> Given:
         """The fields that the caller named, nulls included."""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from contract.errors import NotFound, Problems
+from contract.errors import NotFound, Problem, Problems
 from contract.vocabulary import DealStatus
 from resolvers.shared import changes
 from resolvers.shared.context import Context
@@ -123,11 +123,25 @@ async def change_record(
             if record is None:
                 record = await _to_change(session, model, identifier)
                 changes.expect(record, version, seen)
-                fields |= await changes.check_references(session, fields, references_of(model), refused)
+                led, lost = await changes.followed(session, fields, references_of(model))
+                if problems := [*refused, *lost]:
+                    raise Problems([*problems, *_objections(check, record, fields)])
+                fields |= led
                 await check_key(session, model, fields, record.id)
                 record = await _changed(ctx, session, record, fields, check, move, then)
     ctx.forget()
     return record
+
+
+def _objections(check: Callable[[R, Given], None] | None, record: R, fields: Given) -> Sequence[Problem]:
+    """What the check finds wrong with the record as it would be, where something else is wrong already."""
+    differences = changes.differences(record, fields)
+    try:
+        if check is not None:
+            check(changes.as_changed(record, differences), {name: getattr(record, name) for name in differences})
+    except Problems as error:
+        return error.problems
+    return []
 
 
 async def _seen(session: TenantSession, model: type[R], identifier: str, fields: Given) -> R | None:

@@ -218,14 +218,15 @@ async def is_active(session: TenantSession, subject: str) -> bool:
     return bool(await session.fetch("is_active", build, subject=subject, state=MemberState.ACTIVE.value))
 
 
-async def active_of(session: TenantSession, subjects: Sequence[str]) -> set[str]:
-    """Those of the subjects that are active members, who stay so until the transaction ends."""
+async def active_of(session: TenantSession, subjects: Sequence[str], *, lock: bool = True) -> set[str]:
+    """Those of the subjects that are active members, who stay so until the transaction ends unless told not to."""
     own = select(col(Person.id)).where(
         col(Person.org_id) == session.org_id,
         col(Person.id).in_([subject for subject in subjects if is_storable_text(subject)]),
         col(Person.state) == MemberState.ACTIVE.value,
     )
-    return {row.id for row in await session.rows(own.order_by(col(Person.id)).with_for_update(read=True))}
+    wanted = own.order_by(col(Person.id))
+    return {row.id for row in await session.rows(wanted.with_for_update(read=True) if lock else wanted)}
 
 
 async def number_present(session: TenantSession) -> int:

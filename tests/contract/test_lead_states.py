@@ -25,7 +25,7 @@ def test_who_may_do_what() -> None:
 
 def test_a_refusal_names_both_states_and_the_way_where_there_is_one() -> None:
     new, converted = LeadStatus.NEW, LeadStatus.CONVERTED
-    assert refusal(LeadMove.UPDATE, converted, new) == "a lead cannot go from CONVERTED to NEW"
+    assert refusal(LeadMove.UPDATE, converted, new) == "A lead cannot go from CONVERTED to NEW"
     assert refusal(LeadMove.UPDATE, new, converted) == (
-        "a lead cannot go from NEW to CONVERTED by leadUpdate: that is done by leadConvert"
+        "A lead cannot go from NEW to CONVERTED by leadUpdate: that is done by leadConvert"
     )

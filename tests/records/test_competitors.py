@@ -67,7 +67,7 @@ async def test_make_list_find_and_delete(one: Tenant, two: Tenant) -> None:
 
 async def test_a_name_is_there_once(one: Tenant) -> None:
     await make(one, "Straße")
-    problem = {"code": "DUPLICATE", "message": "there is a competitor of this name", "field": ["input", "name"]}
+    problem = {"code": "DUPLICATE", "message": "There is a competitor of this name", "field": ["input", "name"]}
     for name in ("Straße", "STRASSE", " straße "):
         assert await one.ask(CREATE, input={"name": name}) == {"competitor": None, "userErrors": [problem]}
     payloads = await asyncio.gather(*(one.ask(CREATE, input={"name": name}) for name in ("Raced", "RACED", "raced")))

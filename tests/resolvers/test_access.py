@@ -19,7 +19,9 @@ from resolvers.shared.context import Acting, Context
 from storage.queries import listables
 
 HELPERS = {
-    "changes.all_wrong",
+    "told_at_once.all_wrong",
+    "told_at_once.also_wrong",
+    "told_at_once.to_member",
     "changes.append_event",
     "lists.page_of",
     "lists.children",
@@ -44,7 +46,15 @@ HELPERS |= {
 HELPERS |= {"integrations.visible_of", "integrations.own_to_change", "integration_items.items_of"}
 HELPERS |= {"integrations.run_under_way", "integration_items.item_of", "integration_feeds.check_room"}
 HELPERS |= {"writing.created_at_once", "writing.create_record", "writing.change_record", "writing.delete_record"}
-HELPERS |= {"files.add_file", "receiving.announce", "receiving.give_up", "receiving.receive_file", "uploads.completed"}
+HELPERS |= {
+    "files.add_file",
+    "files.to_attachable",
+    "folders.to_folder",
+    "receiving.announce",
+    "receiving.give_up",
+    "receiving.receive_file",
+    "uploads.completed",
+}
 HELPERS |= {"mails.checked_addresses", "positions.note_position", "report_schedules.scheduled"}
 HELPERS |= {"merging.record_of", "upsert_records.written", "upserts.attempted", "upserts.upsert"}
 """What operations are made of: no surface calls these, so they have no rule of their own."""

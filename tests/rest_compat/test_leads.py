@@ -268,7 +268,7 @@ async def test_refused_conversions(world: World, client: httpx.AsyncClient) -> N
     assert (refused.status_code, refused.json()["code"], refused.json()["detail"]) == (
         409,
         "invalid_state",
-        "a lead cannot go from DISQUALIFIED to CONVERTED",
+        "A lead cannot go from DISQUALIFIED to CONVERTED",
     )
     malformed = await client.post(f"/leads/{identifier}/convert", content="[", headers=_member(world))
     assert malformed.json()["detail"][0]["loc"] == ["body"]

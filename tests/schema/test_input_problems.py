@@ -114,3 +114,143 @@ def _filler(kind: Any) -> Any:
     if isinstance(bare, GraphQLEnumType):
         return next(iter(bare.values))
     return {"Int": 1, "Boolean": True, "Date": "2026-02-03", "Decimal": "1"}.get(bare.name, "x")
+
+
+NOBODY: Final = "99999999-9999-4999-8999-999999999999"
+_LINKS: Final = dict.fromkeys(("accountId", "dealId", "contactId", "leadId"), NOBODY)
+_TARGET: Final = {"metric": "WON_VALUE", "period": "MONTH", "startsOn": "2026-01-01", "timeZone": "UTC", "amount": "1"}
+
+TOGETHER: Final[list[tuple[str, dict[str, Any], str]]] = [
+    ("contactCreate", {"input": {"title": "x", "accountId": NOBODY}}, "input.email input.accountId"),
+    ("campaignCreate", {"input": {"name": "", "mailboxIds": [NOBODY]}}, "input.name input.mailboxIds.0"),
+    (
+        "salesTargetsPut",
+        {"inputs": [_TARGET | {"ownerId": NOBODY}, _TARGET | {"currency": "zzz", "ownerId": NOBODY}]},
+        "inputs.1.currency inputs.0.ownerId inputs.1.ownerId",
+    ),
+    (
+        "salesTargetsPut",
+        {"inputs": [_TARGET | {"startsOn": "2026-01-02", "ownerId": NOBODY}]},
+        "inputs.0.currency inputs.0.startsOn inputs.0.ownerId",
+    ),
+    (
+        "fileUploadCreate",
+        {"input": {"name": "", "bytes": 1, "folderId": NOBODY, "attachTo": [NOBODY]}},
+        "input.name input.folderId input.attachTo.0",
+    ),
+    (
+        "fileUploadCreate",
+        {"input": {"name": "x", "bytes": 1, "folderId": NOBODY, "attachTo": [NOBODY]}},
+        "input.folderId input.attachTo.0",
+    ),
+    ("folderCreate", {"name": "", "parentId": NOBODY}, "name parentId"),
+    ("fileUpdate", {"id": NOBODY, "name": "", "folderId": NOBODY}, "name folderId"),
+    (
+        "enrollmentsCreate",
+        {"campaignId": NOBODY, "contacts": [{"email": "x", "contactId": NOBODY}]},
+        "contacts.0.email contacts.0.contactId",
+    ),
+    ("notificationEmit", {"input": {"type": "", "recordId": NOBODY}}, "input.type input.recordId"),
+    (
+        "dataImportCreate",
+        {"input": {"fileId": NOBODY, "kind": "ACCOUNT", "decimalSign": "x"}},
+        "input.decimalSign input.fileId",
+    ),
+    (
+        "reportCreate",
+        {
+            "input": {
+                "name": "",
+                "kind": "PIPELINE_BY_STAGE",
+                "parameters": {"ownerIds": [NOBODY], "stageIds": [NOBODY], "tags": ["x"], "currency": "zzz"},
+            }
+        },
+        "input.name input.parameters.currency "
+        "input.parameters.ownerIds.0 input.parameters.stageIds.0 input.parameters.tags.0",
+    ),
+    (
+        "reportUpdate",
+        {"id": NOBODY, "input": {"name": None, "ownerId": NOBODY, "parameters": {"accountIds": [NOBODY]}}},
+        "input.name input.parameters.accountIds.0 input.ownerId",
+    ),
+    (
+        "meetingUpdate",
+        {"id": NOBODY, "input": {"subject": None, "durationMinutes": -1, **_LINKS}},
+        "input.durationMinutes input.subject input.accountId input.dealId input.contactId input.leadId",
+    ),
+    (
+        "mailboxProvision",
+        {"input": {"domainId": NOBODY, "localPart": ""}, "idempotencyKey": "told at once"},
+        "input.localPart input.domainId",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "told"), TOGETHER)
+async def test_form_and_references_are_told_together(one: Tenant, name: str, values: dict[str, Any], told: str) -> None:
+    """Decision 1110: what has to be looked up does not wait until the rest is right, nor is it told twice."""
+    assert SCHEMA.mutation_type is not None
+    arguments = SCHEMA.mutation_type.fields[name].args
+    variables = ", ".join(f"${each}: {arguments[each].type}" for each in values)
+    passed = ", ".join(f"{each}: ${each}" for each in values)
+    document = f"mutation({variables}) {{ {name}({passed}) {{ userErrors {{ field }} }} }}"
+    errors = (await one.ask(document, one.headers("admin"), **values))["userErrors"]
+    assert sorted(".".join(error["field"]) for error in errors) == sorted(told.split())
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "told"),
+    [
+        ("PUT", "/sales-targets", [{"owner_id": NOBODY, "currency": "zzz"}], "body.0.currency body.0.owner_id"),
+        ("POST", "/folders", {"name": "", "parent_id": NOBODY}, "body.name body.parent_id"),
+        ("POST", "/notifications", {"type": "", "record_id": NOBODY}, "body.type body.record_id"),
+        (
+            "POST",
+            "/reports",
+            {"name": "x", "kind": "activity_by_owner", "parameters": {"currency": "EUR", "owner_ids": [NOBODY]}},
+            "body.parameters.currency body.parameters.owner_ids.0",
+        ),
+        ("POST", "/activities", {"type": "note", "body": "", "account_id": NOBODY}, "body.body body.account_id"),
+    ],
+)
+async def test_the_other_surface_tells_them_together_too(
+    one: Tenant, method: str, path: str, body: Any, told: str
+) -> None:
+    """Decision 1110."""
+    response = await one.gateway.rest(method, path, one.headers("admin"), body)
+    assert response.status_code == 422, response.text
+    found = {".".join(map(str, problem["loc"])) for problem in response.json()["detail"]}
+    assert set(told.split()) <= found
+    assert len(found) == len(response.json()["detail"])
+
+
+async def test_what_a_change_leaves_is_told_with_its_references(one: Tenant) -> None:
+    """Decision 1110: what a record would be after the change is looked at, even where a reference is wrong."""
+    ask = "mutation($input: %sCreateInput!) { %sCreate(input: $input) { %s { id } } }"
+    account = (await one.ask(ask % ("Account", "account", "account"), input={"name": "x"}))["account"]["id"]
+    contact = (await one.ask(ask % ("Contact", "contact", "contact"), input={"email": "a@b.example"}))["contact"]["id"]
+    note = (await one.ask(ask % ("Note", "note", "note"), input={"body": "x", "accountId": account}))["note"]["id"]
+    change = "mutation($id: ID!, $input: %sUpdateInput!) { %sUpdate(id: $id, input: $input) { userErrors { field } } }"
+    for kind, identifier, input, told in (
+        ("Contact", contact, {"email": None, "accountId": NOBODY}, [["input", "accountId"], ["input", "email"]]),
+        ("Note", note, {"accountId": None, "ownerId": NOBODY}, [["input", "ownerId"], ["input"]]),
+    ):
+        answer = await one.ask(change % (kind, kind.lower()), id=identifier, input=input)
+        assert [error["field"] for error in answer["userErrors"]] == told
+
+
+async def test_a_text_is_counted_in_characters(one: Tenant) -> None:
+    """Decision 986: also where the column bounds it."""
+    ask = "mutation($input: CallLogInput!) { callLog(input: $input) { userErrors { field message } } }"
+    errors = (await one.ask(ask, input={"subject": "x", "outcome": "x" * 201, "phone": "x" * 101}))["userErrors"]
+    assert {error["field"][1]: error["message"] for error in errors} == {
+        "outcome": "must have at most 200 characters",
+        "phone": "must have at most 100 characters",
+    }
+
+
+async def test_a_name_of_a_file_that_is_much_too_long(one: Tenant) -> None:
+    """Each character is looked at once: with the square of so many the test would not end."""
+    ask = "mutation($input: FileUploadInput!) { fileUploadCreate(input: $input) { userErrors { field message } } }"
+    errors = (await one.ask(ask, input={"name": "x" * 700_000, "bytes": 1}))["userErrors"]
+    assert errors == [{"field": ["input", "name"], "message": "must have at most 255 characters"}]

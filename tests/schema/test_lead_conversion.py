@@ -221,7 +221,7 @@ async def test_refusals_change_nothing(one: Tenant, two: Tenant) -> None:
         ({"leadId": their_lead.id}, [problem("leadId", "Not found", "NOT_FOUND")]),
         (
             {"leadId": gone.id},
-            [problem("leadId", "a lead cannot go from DISQUALIFIED to CONVERTED", "INVALID_STATE")],
+            [problem("leadId", "A lead cannot go from DISQUALIFIED to CONVERTED", "INVALID_STATE")],
         ),
         ({"leadId": lead.id, "accountId": theirs.id}, [problem("accountId", missing)]),
         ({"leadId": lead.id, "accountId": own.id, "contactId": own.id}, [problem("contactId", missing)]),

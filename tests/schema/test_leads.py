@@ -335,19 +335,19 @@ async def test_moving_through_the_states(one: Tenant) -> None:
 
     status = ["input", "status"]
     assert await to("NEW") == "NEW"
-    await refused(REOPEN, "a lead cannot go from NEW to WORKING by leadReopen: that is done by leadUpdate", ["id"])
+    await refused(REOPEN, "A lead cannot go from NEW to WORKING by leadReopen: that is done by leadUpdate", ["id"])
     for step in ("WORKING", "QUALIFIED", "WORKING"):
         assert await to(step) == step
-    await refused(UPDATE, "a lead cannot go from WORKING to NEW", status, input={"status": "NEW", "name": "M"})
+    await refused(UPDATE, "A lead cannot go from WORKING to NEW", status, input={"status": "NEW", "name": "M"})
     for target, by in (("CONVERTED", "leadConvert"), ("DISQUALIFIED", "leadDisqualify")):
-        message = f"a lead cannot go from WORKING to {target} by leadUpdate: that is done by {by}"
+        message = f"A lead cannot go from WORKING to {target} by leadUpdate: that is done by {by}"
         await refused(UPDATE, message, status, input={"status": target})
     given_up = await one.ask(DISQUALIFY, id=lead.id, reason=" No budget ")
     assert given_up["userErrors"] == []
     assert (given_up["lead"]["status"], given_up["lead"]["disqualifiedReason"]) == ("DISQUALIFIED", "No budget")
     assert await one.ask(DISQUALIFY, id=lead.id, reason="No budget") == given_up
-    await refused(DISQUALIFY, "a lead cannot go from DISQUALIFIED to DISQUALIFIED", ["id"], reason="Other")
-    message = "a lead cannot go from DISQUALIFIED to WORKING by leadUpdate: that is done by leadReopen"
+    await refused(DISQUALIFY, "A lead cannot go from DISQUALIFIED to DISQUALIFIED", ["id"], reason="Other")
+    message = "A lead cannot go from DISQUALIFIED to WORKING by leadUpdate: that is done by leadReopen"
     await refused(UPDATE, message, status, input={"status": "WORKING"})
     reopened = (await one.ask(REOPEN, id=lead.id))["lead"]
     assert (reopened["status"], reopened["disqualifiedReason"], reopened["version"]) == ("WORKING", None, 6)

@@ -157,7 +157,7 @@ async def test_a_stage_with_deals_is_not_deleted(one: Tenant) -> None:
     assert await admin(one, DELETE, id=stages["a"]) == {
         "deletedId": None,
         "userErrors": [
-            {"code": "CONFLICT", "message": "the stage still holds deals; move them first", "field": ["id"]}
+            {"code": "CONFLICT", "message": "The stage still holds deals; move them first", "field": ["id"]}
         ],
     }
     assert await order(one) == "ab"
