@@ -31,6 +31,7 @@ from resolvers.chat_waking import begin, wake
 from resolvers.chat_work import Work, finished
 from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.access import requires
+from resolvers.shared.chat_options import ChatOptions
 from resolvers.shared.context import Context
 from resolvers.shared.followed import Log, LogState, Moved, followed, moves_of
 from resolvers.shared.inputs import Input, shown, storable, trimmed
@@ -134,7 +135,7 @@ async def _begun(ctx: Context, session: TenantSession, thread: ChatThread, input
     )
     await session.insert(message)
     [run] = await session.insert(draft)
-    await statements.append(session, run, 0, [started(ctx, run)])
+    await statements.append(session, run, 0, [started(run, ctx.services.chat)])
     title = thread.title if thread.title is not None or position > 1 else title_made(input.text)
     await session.update(thread, updated_at=moment, title=title)
     await model_usage.begin(session, moment.date().isoformat(), run)
@@ -142,10 +143,10 @@ async def _begun(ctx: Context, session: TenantSession, thread: ChatThread, input
     return run
 
 
-def started(ctx: Context, run: ChatRun) -> statements.Said:
+def started(run: ChatRun, options: ChatOptions) -> statements.Said:
     """The first event of a run."""
     limits = {
-        "seconds": int(ctx.services.chat.run_seconds),
+        "seconds": int(options.run_seconds),
         "steps": CHAT_STEPS_MAX,
         "tool_calls": CHAT_TOOL_CALLS_MAX,
     }

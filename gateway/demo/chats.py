@@ -7,12 +7,16 @@ from providers.embedded.examples import CAN
 from resolvers.chat_runs import started
 from resolvers.chat_threads import ChatThreadInput, create_thread
 from resolvers.chat_work import finished
+from resolvers.shared.chat_options import ChatOptions
 from resolvers.shared.context import Context
 from storage.base import new_id, now
+from storage.database import Database
 from storage.new_rows import new_row
-from storage.queries.chat_runs import append
+from storage.queries.chat_runs import Said, append, has_events
 from storage.tables import ChatMessage, ChatRun
 
+_RUN = "33333333-3333-4333-8333-333333333333"
+_EVENTS = 3
 _ASKED = "What can you do?"
 _ANSWERED = f"{NO_MODEL}{CAN}"
 
@@ -23,6 +27,7 @@ async def write_chat(ctx: Context) -> None:
     moment = now()
     run = new_row(
         ChatRun,
+        id=_RUN,
         thread_id=thread.id,
         subject=ctx.caller.subject,
         message_id=new_id(),
@@ -33,7 +38,7 @@ async def write_chat(ctx: Context) -> None:
         time_zone="UTC",
         credential_kind=CredentialKind.SESSION.value,
         granted_scopes=[],
-        last_sequence=3,
+        last_sequence=_EVENTS,
         created_at=moment,
         finished_at=moment,
     )
@@ -55,10 +60,28 @@ async def write_chat(ctx: Context) -> None:
     async with ctx.writing() as session:
         await session.insert(run)
         await session.insert(*messages)
-        answered = {"message_id": run.answer_id, "text": _ANSWERED}
-        told = [
-            started(ctx, run),
-            (ChatEventType.TEXT_DELTA, answered),
-            finished(ChatRunStatus.SUCCEEDED, None, run.answer_id),
-        ]
-        await append(session, run, 0, told)
+        await append(session, run, 0, _told(run))
+
+
+async def renew_chat(database: Database, organization: str) -> None:
+    """Answer the question anew where the answer's events were forgotten, a day after it (decision 1112)."""
+    async with database.reading(organization) as session:
+        run = await session.find(ChatRun, id=_RUN)
+        if run is None or await has_events(session, run.id):
+            return
+    moment = now()
+    async with database.writing(organization) as session:
+        run = await session.find(ChatRun, id=_RUN, lock=True)
+        if run is not None and not await has_events(session, run.id):
+            await session.update(run, created_at=moment, finished_at=moment)
+            await append(session, run, 0, _told(run))
+
+
+def _told(run: ChatRun) -> list[Said]:
+    """The events of the run."""
+    answered = {"message_id": run.answer_id, "text": _ANSWERED}
+    return [
+        started(run, ChatOptions()),
+        (ChatEventType.TEXT_DELTA, answered),
+        finished(ChatRunStatus.SUCCEEDED, None, run.answer_id),
+    ]

@@ -5,6 +5,7 @@ from functools import partial
 from itertools import count
 
 from gateway.demo import calendar
+from gateway.demo.chats import renew_chat
 from gateway.demo.documents import write_documents
 from gateway.demo.links import DemoLinks, Invitation, token_for
 from gateway.demo.research import write_research
@@ -58,6 +59,8 @@ async def prepare(settings: Settings, database: Database) -> Ready:
                 await add_targets(session, now(), [demo.admin, demo.member])
                 await add_history(session, now(), [demo.admin, demo.member])
         await write_documents(settings, database, demo)
+    else:
+        await renew_chat(database, demo.organization)
     await calendar.connect(database, pepper(settings.data_dir), demo.organization, demo.admin)
     administrator = Invitation(demo.admin, demo.organization)
     token = token_for(embedded_issuer(settings), administrator)

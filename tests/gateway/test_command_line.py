@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import stat
 import subprocess
 import sys
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -312,7 +314,7 @@ def _claims(token: str) -> dict[str, Any]:
     return claims
 
 
-def test_seed_is_written_once(command: Command) -> None:
+def test_seed_is_written_once(command: Command, tmp_path: Path) -> None:
     sizes = ["--organizations", "2", "--accounts", "3", "--contacts", "4", "--deals", "5", "--meetings", "6"]
     first = command("seed", *sizes, "--seed", "7")
     assert (first.code, len(first.out.split())) == (0, 2)
@@ -321,7 +323,12 @@ def test_seed_is_written_once(command: Command) -> None:
     assert (again.code, again.out) == (0, first.out)
     assert again.err.endswith("Everything is there already.\n")
     assert command("seed", "--demo").err.endswith("The demo data is written.\n")
+    with closing(sqlite3.connect(tmp_path / "data" / "crm.sqlite3")) as file, file:
+        events = file.execute("SELECT sequence, type FROM chat_events").fetchall()
+        file.execute("DELETE FROM chat_events")  # as upkeep does a day later
     assert command("seed", "--demo").err.endswith("The demo data is there already.\n")
+    with closing(sqlite3.connect(tmp_path / "data" / "crm.sqlite3")) as file:  # decision 1112
+        assert file.execute("SELECT sequence, type FROM chat_events").fetchall() == events != []
 
 
 def test_schema_check_tells_breaking_from_harmless(command: Command, tmp_path: Path) -> None:

@@ -259,7 +259,7 @@ async def test_refused_conversions(world: World, client: httpx.AsyncClient) -> N
         ({"account_id": UNKNOWN, "contact_id": "x", "deal_id": UNKNOWN}, ["account_id", "contact_id", "deal_id"]),
         ({"deal_name": ""}, ["deal_name"]),
         ({"deal_name": 5, "deal_id": 5}, ["deal_id", "deal_name"]),
-        ({"deal_name": "D", "deal_id": UNKNOWN}, ["deal_name"]),
+        ({"deal_name": "D", "deal_id": UNKNOWN}, ["deal_name", "deal_id"]),
     ]:
         response = await client.post(f"/leads/{identifier}/convert", json=body, headers=_member(world))
         assert response.status_code == 422

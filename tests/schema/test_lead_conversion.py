@@ -232,7 +232,7 @@ async def test_refusals_change_nothing(one: Tenant, two: Tenant) -> None:
         ({"leadId": lead.id, "dealName": ""}, [problem("dealName", "must not be empty")]),
         (
             {"leadId": lead.id, "dealId": NOWHERE, "dealName": "D"},
-            [problem("dealName", "does not go with an existing deal")],
+            [problem("dealName", "does not go with an existing deal"), problem("dealId", missing)],
         ),
     ]:
         assert await one.ask(CONVERT, input=given) == {**NOTHING, "userErrors": problems}
