@@ -339,9 +339,18 @@ async def _everything(
         return located
     inner = () if operation.listed is None else (operation.listed,)
     told = [(*inner, *problem.path[1:]) for problem in located if problem.path[0] == "body"]
-    fields = body.model_dump(exclude_unset=True, by_alias=True)
-    also = await also_wrong(ctx, type(body), fields, told, ("body",))
+    also = await also_wrong(ctx, type(body), _as_sent(body), told, ("body",))
     return [*located, *(_located(operation, problem) for problem in also)]
+
+
+def _as_sent(value: object) -> object:
+    """Returns an input as the objects and lists that were sent. Dumping it would look at each value's type again, which
+    a resolver may have replaced.
+    """
+    if isinstance(value, Input):
+        fields = type(value).model_fields
+        return {fields[name].alias or name: _as_sent(each) for name, each in value.given().items()}
+    return [_as_sent(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _located(operation: RestOperation, problem: Problem) -> Problem:
