@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import replace
 from decimal import Decimal
 
 import orjson
@@ -31,10 +30,11 @@ from resolvers.shared.context import Context, Key, Services
 from resolvers.shared.idempotency import REPLAYED, read_key
 from resolvers.shared.inputs import Input, problems_of
 from resolvers.shared.positions import ASKED, HEADER, ReadAfter, follow, read_after
-from resolvers.shared.told_at_once import all_wrong, also_wrong
+from resolvers.shared.told_at_once import all_wrong
 from rest_compat import bodies
 from rest_compat.metering import Meter, points_of
 from rest_compat.operations import HIDDEN, RestOperation, RestRequest, RestResponse
+from rest_compat.told_at_once import everything_wrong, located_problem
 from transport.bodies import body_limit
 from transport.credential_watch import CredentialWatch
 from transport.encoding import written
@@ -97,7 +97,7 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
                 async with call.ctx.reads(points):
                     answer = await operation.handler(call)
         except Problems as error:
-            raise Problems(await _everything(operation, call.ctx, body, error.problems)) from None
+            raise Problems(await everything_wrong(operation, call.ctx, body, error.problems)) from None
         finally:
             call.ctx.forget()
         meter.ended(operation, query, answer)
@@ -324,40 +324,10 @@ async def _parsed(
             body = _instance(operation.body, taken, "body", found)
             if found:
                 found = await all_wrong(ctx, operation.body, taken, found, ("body",))
-            problems += [_located(operation, problem) for problem in found]
+            problems += [located_problem(operation, problem) for problem in found]
     if problems:
         raise Problems(problems)
     return body, form, ignored
-
-
-async def _everything(
-    operation: RestOperation, ctx: Context, body: Input | bytes | None, found: Sequence[Problem]
-) -> list[Problem]:
-    """Returns what the resolver found wrong where it is in the request, and behind it what else is (decision 1110)."""
-    located = [replace(problem, path=operation.locate(problem.path)) for problem in found]
-    if not isinstance(body, Input):
-        return located
-    inner = () if operation.listed is None else (operation.listed,)
-    told = [(*inner, *problem.path[1:]) for problem in located if problem.path[0] == "body"]
-    also = await also_wrong(ctx, type(body), _as_sent(body), told, ("body",))
-    return [*located, *(_located(operation, problem) for problem in also)]
-
-
-def _as_sent(value: object) -> object:
-    """Returns an input as the objects and lists that were sent. Dumping it would look at each value's type again, which
-    a resolver may have replaced.
-    """
-    if isinstance(value, Input):
-        fields = type(value).model_fields
-        return {fields[name].alias or name: _as_sent(each) for name, each in value.given().items()}
-    return [_as_sent(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _located(operation: RestOperation, problem: Problem) -> Problem:
-    """Returns the problem of a body's model, with its place in the body."""
-    if operation.listed is None:
-        return problem
-    return replace(problem, path=("body", *operation.locate(problem.path[1:])[1:]))
 
 
 def _instance(model: type[Input], fields: Mapping[str, object], place: str, problems: list[Problem]) -> Input | None:

@@ -74,24 +74,6 @@ def _in(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -
     return f"({column} IN (SELECT value FROM json_each({values})))"  # noqa: S608  # compiled parts
 
 
-class each_of(any_of):
-    """The same of a list whose values an index is asked for one by one, whatever the planner thinks of the table.
-
-    Of a table that has grown since it was last analyzed it thinks that a part of the index's columns does, and then
-    compares each row there with the whole list.
-    """
-
-    inherit_cache = True
-    name = "each_of"
-
-
-@compiles(each_of, "postgresql")
-def _each(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
-    column, values = element.clauses
-    suffix = "UUID" if isinstance(column.type, Identifier) else "TEXT"
-    return f"({compiler.process(column, **kw)} IN (SELECT unnest({compiler.process(values, **kw)}::{suffix}[])))"
-
-
 class has_item(Dialectal[bool]):
     """Says whether a JSON list of texts has the text as one of its items."""
 

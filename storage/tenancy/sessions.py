@@ -6,7 +6,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from sqlalchemy import Executable, Select
+from sqlalchemy import Executable, Select, inspect
 from sqlmodel import SQLModel
 
 from contract.errors import Conflict
@@ -130,8 +130,8 @@ class TenantSession:
         return rows[0] if rows else None
 
     async def find_all(self, statement: Select[RowT]) -> Sequence[RowT]:
-        """The rows of a table that a select of its class is for."""
-        kind = row_kind(statement.column_descriptions[0]["entity"])
+        """The rows of a table that a select of its class, or of an alias of it, is for."""
+        kind = row_kind(inspect(statement.column_descriptions[0]["entity"]).mapper.class_)
         prepared, parameters = self._known(statement, kind)
         rows: Sequence[RowT] = prepared.rows(await self._send(prepared, parameters))
         return rows

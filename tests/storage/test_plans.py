@@ -424,7 +424,7 @@ async def test_a_list_by_tags_reads_the_links_in_its_order(
 async def test_what_was_told_last_is_found_by_each_record(seeded: Seeded) -> None:
     """By all columns of the index, though the planner knows nothing of what the table has become."""
     if seeded.dialect == "sqlite":
-        pytest.skip("SQLite knows of no list how long it is")
+        pytest.skip("SQLite goes by the index whatever it thinks of the table")
     event = new_row(Event, sequence=1, area="crm", type="records_tagged", actor="a", occurred_at=EPOCH, data={})
     async with seeded.opened.writing(seeded.organization) as session:
         deals = [row.id for row in await session.rows(select(col(Deal.id)).order_by(col(Deal.id)).limit(4_000))]
@@ -432,8 +432,8 @@ async def test_what_was_told_last_is_found_by_each_record(seeded: Seeded) -> Non
         for start in range(0, len(told), 500):
             await history.tell(session, event, told[start : start + 500])
         [sent] = await seeded.sent(lambda s: history.last_told(s, told[:500], event))
-    [custom, _generic] = await explain(seeded, sent)
-    assert custom.rows <= 1_500, custom
+    for plan in await explain(seeded, sent):
+        assert plan.rows <= 1_500, plan
 
 
 async def test_pages_of_a_timeline(seeded: Seeded) -> None:
