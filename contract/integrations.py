@@ -34,6 +34,10 @@ class IntegrationStatus(StrEnum):
     DISCONNECTING = "disconnecting"
 
 
+COMPLETE = (IntegrationStatus.ACTIVE, IntegrationStatus.PAUSED, IntegrationStatus.ACTION_REQUIRED)
+"""The states of connections that have brought something and keep it, whether they are read now or not."""
+
+
 class IntegrationProblemCode(StrEnum):
     """Why a connection does not get on."""
 

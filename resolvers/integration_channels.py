@@ -11,6 +11,7 @@ from contract.errors import InvalidState, NotFound, Path, Problem, Problems, Pro
 from contract.integrations import (
     BY_PROVIDER,
     CHANNELS_MAX,
+    COMPLETE,
     IntegrationProvider,
     IntegrationStatus,
     IntegrationStreamKind,
@@ -37,7 +38,6 @@ from storage.tenancy.sessions import TenantSession
 
 CHANNEL: Final = IntegrationStreamKind.CHANNEL.value
 CHANNEL_ID_MAX: Final = 100
-_GOING: Final = (IntegrationStatus.PENDING.value, IntegrationStatus.DISCONNECTING.value)
 _TARGETS: Final[Mapping[str, type[Record]]] = {"account_id": Account, "deal_id": Deal}
 RecordId = Annotated[str, bounded(100, 1), AfterValidator(storable)]
 
@@ -131,7 +131,7 @@ async def _own_chat(ctx: Context, session: TenantSession, integration_id: str) -
     info = BY_PROVIDER[IntegrationProvider(integration.provider)]
     if IntegrationStreamKind.CHANNEL not in info.kinds:
         raise InvalidState(f"{info.name} has no chat channels", field=("id",))
-    if integration.status in _GOING:
+    if integration.status not in COMPLETE:
         raise InvalidState("The connection is not complete, or is being removed", field=("id",))
     return integration
 

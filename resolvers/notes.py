@@ -76,6 +76,6 @@ async def update_note(
 
 
 def _unlinked(*links: str | None) -> list[Problem]:
-    """What is wrong with a note that is on none of the records."""
+    """Returns the problem of a note that is on no record."""
     words = "must be linked to an account, a deal, a contact or a lead"
     return [] if any(links) else [Problem(("input",), words, "unlinked")]

@@ -1,4 +1,4 @@
-"""What is wrong with a request, at its place in the request and all at once (decision 1110)."""
+"""Tells all that is wrong with a request at once, each at its place in the request (decision 1110)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -53,7 +53,7 @@ async def decide(
 
 
 def _body_without(body: JsonDict, recurrences: Sequence[str], left_out: str, bare: JsonDict) -> JsonDict:
-    """What is kept of an item, with the words of one occurrence taken out of it."""
+    """Takes the words of one occurrence out of what is kept of its item."""
     if left_out in body["single"]:
         return {**body, "single": {**body["single"], left_out: bare}}
     others = {each: body["single"].get(each, body["said"]) for each in recurrences if each != left_out}

@@ -1,4 +1,4 @@
-"""What goes with an item that the provider shows no more: all but what a member left out of it."""
+"""Deletes items that the provider shows no more, but for what a member left out of them."""
 
 from collections.abc import Collection, Sequence
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from contract.integrations import VISIBILITY_WIDTH, IntegrationStatus, IntegrationStreamKind, SyncVisibility
+from contract.integrations import COMPLETE, VISIBILITY_WIDTH, IntegrationStreamKind, SyncVisibility
 from jobs.sync.again import narrow
 from jobs.sync.events import synchronised
 from jobs.sync.mail_leaving import narrow_mail
@@ -12,16 +12,12 @@ from storage.base import FIRST_ID, now
 from storage.queries import integrations, sync
 from storage.tables import Integration, SyncStream
 
-_KEPT = tuple(
-    each.value for each in (IntegrationStatus.ACTIVE, IntegrationStatus.PAUSED, IntegrationStatus.ACTION_REQUIRED)
-)
-
 
 async def narrow_unread(run: Run, integration_id: str) -> None:
     """Show less of a connection that is not read now, or not yet (decision 1130)."""
     async with run.reading() as session:
         integration = await session.find(Integration, id=integration_id)
-        if integration is None or integration.status not in _KEPT:
+        if integration is None or integration.status not in COMPLETE:
             return
         visibility = effective(integration, await integrations.policy(session))
         streams = await sync.streams(session, integration_id)
@@ -40,7 +36,7 @@ async def narrow_all(
             after = await _batch(run, integration.id, stream, after, request_id)
     async with run.writing() as session:
         current = await session.find(Integration, id=integration.id, lock=True)
-        if current is not None and current.status in _KEPT:
+        if current is not None and current.status in COMPLETE:
             await session.update(current, shown=visibility.value)
 
 
@@ -49,7 +45,7 @@ async def _batch(run: Run, integration_id: str, stream: SyncStream, after: str, 
     async with run.writing() as session:
         policy = await sync.lock(session)
         integration = await session.find(Integration, id=integration_id, lock=True)
-        if integration is None or integration.status not in _KEPT:
+        if integration is None or integration.status not in COMPLETE:
             return None
         connection, rules = await rules_of(session, integration, policy, now())
         if stream.kind == IntegrationStreamKind.MAIL:

@@ -148,7 +148,7 @@ def _pipeline() -> Plan:
 
 
 def _open(columns: Sequence[JsonObject]) -> list[JsonObject]:
-    """What the open stages come to, by currency: what was won or lost is in the pipeline no more (decision 1120)."""
+    """Adds up the open stages by currency: what was won or lost is in the pipeline no more (decision 1120)."""
     sums: dict[str, Decimal] = {}
     for column in columns:
         for total in column.get("totals") or () if column["stage"].get("type") == StageType.OPEN.name else ():

@@ -4,7 +4,7 @@ What a value must be is seen by the input's model, or by its resolver; what an i
 something is wrong already, the rest is looked up here. What is well costs nothing more.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence, Set
 from typing import Final, TypeVar
 
 from contract.errors import Path, Problem
@@ -57,7 +57,7 @@ async def to_member(ctx: Context, session: TenantSession, identifiers: Sequence[
 async def all_wrong(
     ctx: Context, model: type[Input], fields: object, found: Sequence[Problem], at: Path
 ) -> list[Problem]:
-    """What was found wrong with the fields, and behind it what is wrong with them besides."""
+    """Returns what was found wrong with the fields, and behind it what is wrong with them besides."""
     told = [problem.path[len(at) :] for problem in found if problem.path[: len(at)] == at]
     return [*found, *await also_wrong(ctx, model, fields, told, at)]
 
@@ -70,7 +70,8 @@ async def also_wrong(
         return []
     lookups = next((_LOOKUPS[base] for base in model.__mro__ if base in _LOOKUPS), {})
     table = model.of_table
-    wrong = {path[0] for path in told if path}
+    places = {path for path in told if path}
+    wrong = {path[0] for path in places}
     sound = {name: value for name, value in fields.items() if name not in wrong}
     never = never_cleared(table) if table is not None and model.is_change else ()
     problems = nulls(sound, dict.fromkeys((*never, *model.filled)), at)
@@ -82,7 +83,7 @@ async def also_wrong(
             _, lost = await followed(session, texts, references_of(table), at)
             problems += lost
         for path, lookup in lookups.items():  # one or two
-            given = [each for each in _texts(fields, path) if not _is_told(each[0], told)]
+            given = [each for each in _texts(fields, path) if not _is_told(each[0], places)]
             missing = await lookup(ctx, session, list(dict.fromkeys(text for _, text in given))) if given else {}
             problems += [Problem((*at, *place), missing[text], "reference") for place, text in given if text in missing]
     return problems
@@ -105,6 +106,6 @@ def _texts(value: object, path: Path) -> Iterator[tuple[Path, str]]:
             yield (key, *place), text
 
 
-def _is_told(place: Path, told: Collection[Path]) -> bool:
-    """Says whether something was told of this place, or of what it stands in, but for the input as a whole."""
-    return any(path and place[: len(path)] == path for path in told)
+def _is_told(place: Path, told: Set[Path]) -> bool:
+    """Says whether something was told of this place, or of what it stands in."""
+    return any(place[:length] in told for length in range(1, len(place) + 1))

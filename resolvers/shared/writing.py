@@ -134,7 +134,7 @@ async def change_record(
 
 
 def _objections(check: Callable[[R, Given], None] | None, record: R, fields: Given) -> Sequence[Problem]:
-    """What the check finds wrong with the record as it would be, where something else is wrong already."""
+    """Asks the check what is wrong with the record as it would be, where something else is wrong already."""
     differences = changes.differences(record, fields)
     try:
         if check is not None:

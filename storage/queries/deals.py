@@ -27,7 +27,7 @@ from storage.tables import Deal, DealContact, PipelineStage, StageChange
 from storage.tenancy.sessions import TenantSession
 
 _BY_STAGE = Question(("stage",), frozenset({"high", "low"}), first=2**31 - 1)
-"""What all stages come to."""
+"""Asks for the amount of every stage."""
 
 
 class _Total(Decoded, TypeDecorator[Decimal]):

@@ -27,13 +27,12 @@ from sqlalchemy import (
 from sqlalchemy import (
     column as source_column,
 )
-from sqlalchemy.orm import aliased
-from sqlmodel import SQLModel, col
+from sqlmodel import SQLModel, UTCDateTime, col
 
 from contract.limits import EDITS_SECONDS
 from contract.timeline import SUBJECTS, Fields, extended, told_fields
 from storage.base import Document, Identifier, PlainText, Stored, copies_of
-from storage.expressions import AnyColumn, AnyEntity
+from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import as_row, model_of, new_row
 from storage.queries.dialects import Dialectal
 from storage.queries.list_conditions import TextList, any_of
@@ -136,33 +135,40 @@ class _records(Dialectal[object]):
 async def last_told(session: TenantSession, told: Iterable[Told], event: Event) -> dict[tuple[str, str], RecordChange]:
     """The last change of each of these records, as far as an edit may extend it."""
     pairs = [(each.kind, each.id) for each in told]
-    kinds, ids = [kind for kind, _ in pairs], [identifier for _, identifier in pairs]
-    recent = select(RecordChange).where(
-        col(RecordChange.org_id) == session.org_id, col(RecordChange.at) > event.occurred_at - EDITS_APART
-    )
-    if session.dialect == "postgresql":
-        wanted = _newest_of_each(recent, kinds, ids)
-    else:
-        wanted = recent.where(
-            col(RecordChange.subject_kind).in_(sorted(set(kinds))),
-            any_of(col(RecordChange.subject_id), bindparam(None, ids, type_=TextList())),
-        ).order_by(col(RecordChange.at), col(RecordChange.id).desc())
-    return {(row.subject_kind, row.subject_id): row for row in await session.find_all(wanted)}
+    values: Values = {"kinds": [kind for kind, _ in pairs], "ids": [identifier for _, identifier in pairs]}
+    build = _newest_of_each if session.dialect == "postgresql" else _recent_of_all
+    since = event.occurred_at - EDITS_APART
+    rows = await session.fetch_of(RecordChange, "last_told", build, since=since, **values)
+    return {(row.subject_kind, row.subject_id): row for row in rows}
 
 
-def _newest_of_each(recent: Select[RecordChange], kinds: Sequence[str], ids: Sequence[str]) -> Select[RecordChange]:
-    """The newest of these changes of each record, by a look into the index for each.
+def _recent() -> Select[RecordChange]:
+    """The changes that an edit may extend."""
+    since = bindparam("since", type_=UTCDateTime)
+    return select(RecordChange).where(col(RecordChange.org_id) == ORG_PARAM, col(RecordChange.at) > since)
+
+
+def _recent_of_all() -> Select[RecordChange]:
+    """Those of all the records, the newest of each last."""
+    among = any_of(col(RecordChange.subject_kind), _KINDS), any_of(col(RecordChange.subject_id), _IDS)
+    return _recent().where(*among).order_by(col(RecordChange.at), col(RecordChange.id).desc())
+
+
+def _newest_of_each() -> AnySelect:
+    """The newest of each record, by a look into the index for each.
 
     Of a table that has grown since it was analyzed the planner would else compare every change with every record
     (decision 1142).
     """
-    lists = [bindparam(None, list(each), type_=TextList()) for each in (kinds, ids)]
     columns = source_column("kind", PlainText), source_column("id", Identifier())
-    asked = _records(*lists).table_valued(*columns, name="asked").render_derived()
+    asked = _records(_KINDS, _IDS).table_valued(*columns, name="asked").render_derived()
     its = col(RecordChange.subject_kind) == asked.c.kind, col(RecordChange.subject_id) == asked.c.id
-    newest = recent.where(*its).order_by(col(RecordChange.at).desc(), col(RecordChange.id))
+    newest = _recent().where(*its).order_by(col(RecordChange.at).desc(), col(RecordChange.id))
     of_each = newest.limit(literal_column("1", Integer)).lateral("newest")
-    return select(aliased(RecordChange, of_each)).select_from(asked.join(of_each, true()))
+    return select(of_each).select_from(asked.join(of_each, true()))
+
+
+_KINDS, _IDS = (bindparam(name, type_=TextList()) for name in ("kinds", "ids"))
 
 
 async def forget(session: TenantSession, model: type[SQLModel], record_id: str) -> None:

@@ -7,6 +7,7 @@ from sqlalchemy import bindparam, delete, func, or_, select, update
 from sqlmodel import col
 
 from contract.integrations import (
+    COMPLETE,
     RUNS_KEPT,
     IntegrationProblemCode,
     IntegrationProvider,
@@ -247,8 +248,7 @@ async def complete_ids(session: TenantSession) -> list[str]:
 
     One that is paused, or waits for its member, is shown less of all the same (decision 1130).
     """
-    other = (IntegrationStatus.PENDING.value, IntegrationStatus.DISCONNECTING.value)
-    own = col(Integration.org_id) == session.org_id, col(Integration.status).not_in(other)
+    own = col(Integration.org_id) == session.org_id, col(Integration.status).in_([each.value for each in COMPLETE])
     rows = await session.rows(select(col(Integration.id)).where(*own).order_by(col(Integration.id)))
     return [row.id for row in rows]
 

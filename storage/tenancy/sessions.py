@@ -6,7 +6,7 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from sqlalchemy import Executable, Select, inspect
+from sqlalchemy import Executable, Select
 from sqlmodel import SQLModel
 
 from contract.errors import Conflict
@@ -58,6 +58,14 @@ class TenantSession:
         if prepared.is_text:
             return await self._send_text(prepared, parameters)
         return prepared.rows(await self._send(prepared, parameters))
+
+    async def fetch_of(
+        self, model: type[RowT], key: Hashable, build: Callable[[], AnyStatement], /, **values: AnyValue
+    ) -> Sequence[RowT]:
+        """All rows of a shape that gives a table's columns, as rows of that table."""
+        prepared = self._prepared(key, build, row_kind(model))
+        rows: Sequence[RowT] = prepared.rows(await self._send(prepared, prepared.parameters(self.org_id, values)))
+        return rows
 
     async def change(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> int:
         """Run a shape that gives no rows; how many it has changed."""
@@ -121,17 +129,16 @@ class TenantSession:
         if conditions:
             statement = table_statements.found(model, conditions, equal, lock=lock, inside=self._is_inside)
             prepared, parameters = self._known(statement, row_kind(model))
-            rows = prepared.rows(await self._send(prepared, parameters))
+            rows: Sequence[RowT] = prepared.rows(await self._send(prepared, parameters))
         else:
             names = tuple(equal)
             build = partial(table_statements.finding, model, names, lock=lock, inside=self._is_inside)
-            prepared = self._prepared(("find", model, names, lock), build, row_kind(model))
-            rows = prepared.rows(await self._send(prepared, prepared.parameters(self.org_id, equal)))
+            rows = await self.fetch_of(model, ("find", model, names, lock), build, **equal)
         return rows[0] if rows else None
 
     async def find_all(self, statement: Select[RowT]) -> Sequence[RowT]:
-        """The rows of a table that a select of its class, or of an alias of it, is for."""
-        kind = row_kind(inspect(statement.column_descriptions[0]["entity"]).mapper.class_)
+        """The rows of a table that a select of its class is for."""
+        kind = row_kind(statement.column_descriptions[0]["entity"])
         prepared, parameters = self._known(statement, kind)
         rows: Sequence[RowT] = prepared.rows(await self._send(prepared, parameters))
         return rows

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import update
+from sqlmodel import col
 
 from jobs.attempts import Attempt, Claim
 from jobs.long_places import LongPlaces
@@ -120,9 +121,9 @@ async def hurry(tenant: Tenant) -> None:
     """Have everything that waits in the organization's queue be due, as if what providers ask to wait had passed."""
     async with tenant.gateway.world.database.writing(tenant.id) as session:
         passed = now() - timedelta(seconds=1)
-        await session.execute(update(QueuedJob).where(QueuedJob.org_id == tenant.id).values(due_at=passed))  # type: ignore[arg-type]
-        waiting = Integration.org_id == tenant.id, Integration.retry_at.is_not(None)  # type: ignore[union-attr]
-        await session.execute(update(Integration).where(*waiting).values(retry_at=passed))  # type: ignore[arg-type]
+        await session.execute(update(QueuedJob).where(col(QueuedJob.org_id) == tenant.id).values(due_at=passed))
+        waiting = col(Integration.org_id) == tenant.id, col(Integration.retry_at).is_not(None)
+        await session.execute(update(Integration).where(*waiting).values(retry_at=passed))
 
 
 async def items(tenant: Tenant, integration_id: str, role: str = "member", **asked: str) -> dict[str, Any]:
