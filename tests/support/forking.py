@@ -20,7 +20,7 @@ from threading import Lock
 from typing import Any
 
 _PROGRAM = """
-import gc, json, os, sys
+import gc, json, os, sys, traceback
 import aiosqlite, alembic.command, asyncpg, httptools, uvloop, storage.seeding.words
 import uvicorn.lifespan.on, uvicorn.loops.uvloop, uvicorn.loops.auto
 import gateway.app, gateway.data_folder, gateway.demo.research, gateway.observability.doctor, jobs.kinds
@@ -46,6 +46,8 @@ def begin(order):
         code = 0
     except SystemExit as end:
         code = end.code or 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

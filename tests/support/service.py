@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -61,11 +62,15 @@ def _migrated() -> Path:
 
 
 def _prepare(file: Path) -> None:
-    """Have a migrated database there, unless there is one."""
+    """Have a migrated database there, unless there is one.
+
+    It appears whole and once: two that start at once on one folder would else copy over each other's database.
+    """
     if not file.exists():
         file.parent.mkdir(mode=0o700, exist_ok=True)
-        shutil.copyfile(_migrated(), file)
-        file.chmod(0o600)
+        with tempfile.NamedTemporaryFile(dir=file.parent) as copy, suppress(FileExistsError):
+            shutil.copyfile(_migrated(), copy.name)
+            os.link(copy.name, file)  # the copy has its rights already: the owner alone reads it
 
 
 def _processor_seconds(pid: int) -> float:
