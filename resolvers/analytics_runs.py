@@ -4,7 +4,7 @@ A run and its conversation are their subject's alone: to everybody else they are
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from functools import partial
@@ -39,6 +39,7 @@ from resolvers.shared.followed import Log, LogState, Moved, followed, moves_of
 from resolvers.shared.idempotency import HEADER, digest
 from resolvers.shared.inputs import Input, Reference, shown, storable, trimmed
 from resolvers.shared.lists import PageResult, page_of
+from resolvers.shared.told_at_once import leading
 from storage.base import JsonDict, as_uuid, new_id, now
 from storage.change_feed import Channel
 from storage.new_rows import new_row
@@ -54,6 +55,7 @@ _LEASE = timedelta(seconds=RUN_LEASE_SECONDS)
 _TITLE = 200
 _CANCEL_SECONDS = 2.0
 _LOOK_SECONDS = 0.05
+_NOT_YOURS = "is no conversation of yours"
 LIMITS: JsonDict = {
     "rows": ANALYTICS_ROWS_MAX,
     "bytes": ANALYTICS_BYTES_MAX,
@@ -77,6 +79,17 @@ Followed = AnalyticsEvent | AnalyticsEventRow
 """A step of an answer: one that is stored, or the end of one that is stored no more."""
 
 
+async def _to_own(ctx: Context, session: TenantSession, identifiers: Sequence[str]) -> Mapping[str, str]:
+    """The look for conversations of the caller."""
+    lost = {}
+    for each in identifiers:  # one
+        found = await session.find(AnalyticsConversation, id=as_uuid(each), subject=ctx.caller.subject)
+        if found is None:
+            lost[each] = _NOT_YOURS
+    return lost
+
+
+@leading({("conversation_id",): _to_own})
 class AnalyticsAsk(Input):
     """A question, of a conversation that goes on or of a new one."""
 
@@ -148,7 +161,7 @@ async def _begun(ctx: Context, session: TenantSession, input: AnalyticsAsk, mark
         title = input.question[:_TITLE]
         await session.insert(new_row(AnalyticsConversation, id=conversation, subject=subject, title=title))
     elif conversation is None or not await statements.touch_conversation(session, subject, conversation, moment):
-        raise Problems([Problem(("input", "conversation_id"), "is no conversation of yours", "reference")])
+        raise Problems([Problem(("input", "conversation_id"), _NOT_YOURS, "reference")])
     draft = new_row(
         AnalyticsRun,
         conversation_id=conversation,

@@ -22,7 +22,7 @@ from schema.analytics_results import AnalyticsResult
 from schema.connections import Connection, Node
 from schema.declare import Info, argument, field, guarded_field, operation_field, subscription
 from schema.errors import UserError
-from schema.inputs import DeletePayload, change, deletion, given
+from schema.inputs import DeletePayload, change, deletion, given, telling_all
 
 __all__ = ["MUTATIONS", "QUERIES", "TYPES"]
 
@@ -119,11 +119,13 @@ class AnalyticsRunSubscriptions:
         input: Annotated[AnalyticsAskInput, argument("The question.")],
         after: Annotated[int | None, argument("Only events behind this sequence number; for a repeated key.")] = 0,
     ) -> AsyncGenerator[AnalyticsEvent, None]:
-        key = None if input.key in (None, UNSET) else read_key(str(input.key), ("input", "key"))
         if (after or 0) < 0:
             raise Problems([Problem(("after",), "is no number of a step of this answer", "range")])
-        question = parse(AnalyticsAsk, given(input), at=("input",))
-        run = await analytics_runs.ask(info.context, question, key)
+        fields = given(input)
+        async with telling_all(info, AnalyticsAsk, fields):
+            question = parse(AnalyticsAsk, fields, at=("input",))
+            key = None if input.key in (None, UNSET) else read_key(str(input.key), ("input", "key"))
+            run = await analytics_runs.ask(info.context, question, key)
         return _shown(await analytics_runs.watch_run(info.context, run.id, after or 0))
 
     @subscription(

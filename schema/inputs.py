@@ -1,6 +1,7 @@
 """Turns input objects into the resolvers' inputs, and makes the payloads that all record types share."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Annotated, Any
@@ -43,19 +44,28 @@ async def change(
 
     async def work() -> object:
         context, fields = info.context, given(input)
-        try:
+        async with telling_all(info, model, fields, at):
             read = () if model is None else (parse(model, fields, at=at),)
             if key not in (None, UNSET):
                 context = replace(context, key=read_key(key, ("idempotency_key",)))
             elif context.key is not None:
                 context.key.enter(field_of(info).key)
             return await resolver(context, *args, *read)
-        except Problems as error:
-            if model is None:
-                raise
-            raise Problems(await all_wrong(context, model, fields, error.problems, at)) from None
 
     return await outcome(work())
+
+
+@asynccontextmanager
+async def telling_all(
+    info: Info, model: type[Input] | None, fields: object, at: Path = ("input",)
+) -> AsyncIterator[None]:
+    """Tell what else is wrong with an input together with what is found wrong within the block (decision 1110)."""
+    try:
+        yield
+    except Problems as error:
+        if model is None:
+            raise
+        raise Problems(await all_wrong(info.context, model, fields, error.problems, at)) from None
 
 
 IdempotencyKey = Annotated[

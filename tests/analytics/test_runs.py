@@ -19,6 +19,7 @@ from contract.limits import RUN_EVENT_ROWS_MAX, RUNS_PER_ORGANIZATION
 from jobs import analytics_upkeep
 from resolvers.analytics_inputs import AnalyticsQuery
 from resolvers.questions.plans import Declined, Plan
+from schema.adapters.strawberry import to_camel_case
 from storage.base import new_id, now
 from storage.queries import analytics_runs as statements
 from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun, AnalyticsWatch, Deal
@@ -362,6 +363,28 @@ async def test_a_question_that_is_none_begins_no_run(one: Tenant, question: Any)
         assert '"question"' in error.text
     assert await one.rows(col(AnalyticsRun.id)) == []
     assert await one.rows(col(AnalyticsConversation.id)) == []
+
+
+@pytest.mark.parametrize("wrong", [{"question": " "}, {"time_zone": "Mars/Base"}, {"question": "x" * 1001}])
+async def test_a_conversation_that_is_none_is_told_with_what_else_is_wrong(
+    one: Tenant, two: Tenant, wrong: dict[str, Any]
+) -> None:
+    """Decision 1110: also by a subscription. The caller's own conversation is well."""
+    body = {"question": "how many deals", **wrong}
+    [name] = wrong
+    run = (await asker(one).ask()).json()
+    for headers, conversation, lost in (
+        (one.headers(), run["conversation_id"], []),
+        (one.headers(), run["id"], ["conversation_id"]),
+        (one.headers(), "none", ["conversation_id"]),
+        (two.headers(), run["conversation_id"], ["conversation_id"]),
+    ):
+        asked = body | {"conversation_id": conversation}
+        answer = await one.gateway.rest("POST", "/analytics/ask", headers, asked)
+        assert [problem["loc"] for problem in answer.json()["detail"]] == [["body", each] for each in [name, *lost]]
+        input = {to_camel_case(each): value for each, value in asked.items()}
+        told = (await one.gateway.graphql(GRAPHQL, headers | STREAMED, input=input)).text
+        assert [f"input.{to_camel_case(each)}" in told for each in (name, "conversation_id")] == [True, bool(lost)]
 
 
 async def test_who_may_not_ask_is_told_before_the_body_is_read(one: Tenant) -> None:
