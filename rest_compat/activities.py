@@ -16,6 +16,7 @@ from resolvers.calls import CallLog, CallUpdate, log_call, update_call
 from resolvers.emails import EmailLog, EmailUpdate, log_email, update_email
 from resolvers.meetings import MeetingCompletion, MeetingUpdate, complete_meeting, update_meeting
 from resolvers.notes import NoteCreate, NoteUpdate, create_note, update_note
+from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, parse
 from resolvers.shared.inputs import Moment as At
 from resolvers.tasks import TaskCompletion, TaskCreate, TaskUpdate, complete_task, create_task, reopen_task, update_task
@@ -143,7 +144,7 @@ async def create(call: RestRequest) -> RestResponse:
 
 async def update(call: RestRequest) -> RestResponse:
     """Changes the activity by the resolver of its type."""
-    kind = await _kind(call)
+    kind = await _kind(call.ctx, call.path)
     writer = _UPDATED[kind]
     changes = _input(kind, writer.input, call.body.given())
     seen = versions_in(call.headers.get("if-match"))
@@ -152,14 +153,21 @@ async def update(call: RestRequest) -> RestResponse:
 
 async def complete(call: RestRequest) -> RestResponse:
     """Marks a task or a meeting done."""
-    kind, given, activity_id = await _kind(call), call.body.given(), call.path["activity_id"]
+    kind, given, activity_id = await _kind(call.ctx, call.path), call.body.given(), call.path["activity_id"]
     if kind is ActivityType.MEETING:
         return await _answer(call, await complete_meeting(call.ctx, activity_id, parse(MeetingCompletion, given)))
     return await _answer(call, await complete_task(call.ctx, activity_id, parse(TaskCompletion, given)))
 
 
-async def _kind(call: RestRequest) -> ActivityType:
-    found = await get_activity(call.ctx, call.path["activity_id"], Selection(frozenset(("type",))))
+async def _kept_as(ctx: Context, path: Mapping[str, str]) -> type[Input]:
+    try:
+        return _UPDATED[await _kind(ctx, path)].input
+    except NotFound:  # which is told once the body is in order
+        return ActivityPatch
+
+
+async def _kind(ctx: Context, path: Mapping[str, str]) -> ActivityType:
+    found = await get_activity(ctx, path["activity_id"], Selection(frozenset(("type",))))
     if found is None:
         raise NotFound()
     return ActivityType(str(found.type))
@@ -201,6 +209,7 @@ OPERATIONS: Final = (
             "stays, an explicit null clears it. What was synced keeps its content.",
         ),
         handler=update,
+        kept_as=_kept_as,
         graphql_field="Mutation.taskUpdate",
         operation_id="activities_change",
     ),

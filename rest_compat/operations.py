@@ -92,6 +92,8 @@ class RestOperation:
     A body with `listed` is an array, which is the value of that field of its model.
     One that `takes_key` knows the idempotency key itself; others that write are made once under it. `seconds` is how
     long its handler may take, where that is longer than others may.
+    `kept_as` gives the input of the record that the path names, where the body takes those of several types: what is
+    wrong with the body is completed by that one.
     `dropped` are fields of the body that are checked and not kept. `reads` are the media types of a body that the
     handler reads as it comes. `always` are headers of every answer on the path. `form` lets a body be a form, which the
     handler reads; with `raw` it is bytes of one type. The rest is for the description: `example` is one of the body,
@@ -115,6 +117,7 @@ class RestOperation:
     query: type[Input] | None = None
     body: type[Input] | None = None
     body_required: bool = True
+    kept_as: Callable[[Context, Mapping[str, str]], Awaitable[type[Input]]] | None = None
     dropped: frozenset[str] = frozenset()
     listed: str | None = None
     example: Mapping[str, object] | None = None

@@ -75,7 +75,7 @@ def serve(operation: RestOperation, services: Services, readiness: Readiness, st
         key = _key(operation, headers, problems)
         asked = _read_after(headers, problems) if operation.follows and _ASKED in headers else None
         ctx = Context(services, principal, request_id, key=key, look=watch.look)
-        body, form, ignored = await _parsed(operation, known, receive, headers, problems, ctx)
+        body, form, ignored = await _parsed(operation, known, receive, headers, problems, ctx, scope["path_params"])
         call = RestRequest(
             ctx=ctx,
             headers=headers,
@@ -294,6 +294,7 @@ async def _parsed(
     headers: Mapping[str, str],
     problems: list[Problem],
     ctx: Context,
+    path: Mapping[str, str],
 ) -> tuple[Input | bytes | None, dict[str, str] | None, list[str]]:
     """Returns body, form, and the names of the body's ignored fields. Raises Problems, the query's included."""
     body = form = None
@@ -322,8 +323,9 @@ async def _parsed(
             taken = {name: value for name, value in fields.items() if is_strict or name not in HIDDEN}
             found: list[Problem] = []
             body = _instance(operation.body, taken, "body", found)
-            if found:
-                found = await all_wrong(ctx, operation.body, taken, found, ("body",))
+            if found or problems:
+                model = operation.body if operation.kept_as is None else await operation.kept_as(ctx, path)
+                found = await all_wrong(ctx, model, taken, found, ("body",))
             problems += [located_problem(operation, problem) for problem in found]
     if problems:
         raise Problems(problems)

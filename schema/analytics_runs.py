@@ -22,7 +22,7 @@ from schema.analytics_results import AnalyticsResult
 from schema.connections import Connection, Node
 from schema.declare import Info, argument, field, guarded_field, operation_field, subscription
 from schema.errors import UserError
-from schema.inputs import DeletePayload, change, deletion, given, telling_all
+from schema.inputs import DeletePayload, change, deletion, given, noting, telling_all
 
 __all__ = ["MUTATIONS", "QUERIES", "TYPES"]
 
@@ -123,8 +123,13 @@ class AnalyticsRunSubscriptions:
             raise Problems([Problem(("after",), "is no number of a step of this answer", "range")])
         fields = given(input)
         async with telling_all(info, AnalyticsAsk, fields):
-            question = parse(AnalyticsAsk, fields, at=("input",))
-            key = None if input.key in (None, UNSET) else read_key(str(input.key), ("input", "key"))
+            found = list[Problem]()
+            with noting(found):
+                question = parse(AnalyticsAsk, fields, at=("input",))
+            with noting(found):
+                key = None if input.key in (None, UNSET) else read_key(str(input.key), ("input", "key"))
+            if found:
+                raise Problems(found)
             run = await analytics_runs.ask(info.context, question, key)
         return _shown(await analytics_runs.watch_run(info.context, run.id, after or 0))
 

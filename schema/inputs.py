@@ -1,7 +1,7 @@
 """Turns input objects into the resolvers' inputs, and makes the payloads that all record types share."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Annotated, Any
@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import strawberry
 from strawberry import UNSET
 
-from contract.errors import Path, Problems
-from resolvers.shared.idempotency import read_key
+from contract.errors import Path, Problem, Problems
+from resolvers.shared.access import rule_of
+from resolvers.shared.idempotency import key_needed, read_key
 from resolvers.shared.inputs import Input, parse
 from resolvers.shared.told_at_once import all_wrong
 from schema.declare import Info, argument, field
@@ -44,15 +45,32 @@ async def change(
 
     async def work() -> object:
         context, fields = info.context, given(input)
+        found, read = list[Problem](), list[Input]()
         async with telling_all(info, model, fields, at):
-            read = () if model is None else (parse(model, fields, at=at),)
-            if key not in (None, UNSET):
-                context = replace(context, key=read_key(key, ("idempotency_key",)))
-            elif context.key is not None:
-                context.key.enter(field_of(info).key)
+            with noting(found):
+                if model is not None:
+                    read.append(parse(model, fields, at=at))
+            with noting(found):
+                if key not in (None, UNSET):
+                    context = replace(context, key=read_key(key, ("idempotency_key",)))
+                elif context.key is not None:
+                    context.key.enter(field_of(info).key)
+                elif found and rule_of(resolver).needs_key:
+                    raise key_needed()
+            if found:
+                raise Problems(found)
             return await resolver(context, *args, *read)
 
     return await outcome(work())
+
+
+@contextmanager
+def noting(found: list[Problem]) -> Iterator[None]:
+    """Note what is wrong within the block, so that what follows is looked at, too."""
+    try:
+        yield
+    except Problems as error:
+        found += error.problems
 
 
 @asynccontextmanager

@@ -41,6 +41,11 @@ def _counted(number: object, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def _number(bound: object) -> object:
+    """The bound as people write it: a whole one without a point."""
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+
+
 def _shortest(noun: str) -> Callable[[Context], str]:
     def say(told: Context) -> str:
         least = told["min_length"]
@@ -74,10 +79,10 @@ _SENTENCES: Final[Mapping[str, str | Callable[[Context], str]]] = {
     "decimal_type": NUMBER,
     "decimal_parsing": NUMBER,
     "finite_number": "must be a finite number",
-    "greater_than": lambda told: f"must be more than {told['gt']}",
-    "greater_than_equal": lambda told: f"must be at least {told['ge']}",
-    "less_than": lambda told: f"must be less than {told['lt']}",
-    "less_than_equal": lambda told: f"must be at most {told['le']}",
+    "greater_than": lambda told: f"must be more than {_number(told['gt'])}",
+    "greater_than_equal": lambda told: f"must be at least {_number(told['ge'])}",
+    "less_than": lambda told: f"must be less than {_number(told['lt'])}",
+    "less_than_equal": lambda told: f"must be at most {_number(told['le'])}",
     "multiple_of": lambda told: WHOLE if told["multiple_of"] == 1 else f"must be a multiple of {told['multiple_of']}",
     "bool_type": FLAG,
     "bool_parsing": FLAG,

@@ -383,7 +383,8 @@ async def test_a_conversation_that_is_none_is_told_with_what_else_is_wrong(
         answer = await one.gateway.rest("POST", "/analytics/ask", headers, asked)
         assert [problem["loc"] for problem in answer.json()["detail"]] == [["body", each] for each in [name, *lost]]
         input = {to_camel_case(each): value for each, value in asked.items()}
-        told = (await one.gateway.graphql(GRAPHQL, headers | STREAMED, input=input)).text
+        told = (await one.gateway.graphql(GRAPHQL, headers | STREAMED, input=input | {"key": "a b"})).text
+        assert "input.key" in told
         assert [f"input.{to_camel_case(each)}" in told for each in (name, "conversation_id")] == [True, bool(lost)]
 
 

@@ -80,6 +80,9 @@ def _told(model: type[Input], name: str, value: object) -> list[str]:
         ("too_long", {"max_length": 1}, "must have at most 1 item"),
         ("string_too_long", {"max_length": 200}, "must have at most 200 characters"),
         ("greater_than_equal", {"ge": 0}, "must be at least 0"),
+        ("greater_than_equal", {"ge": 0.0}, "must be at least 0"),
+        ("less_than", {"lt": 2.0**53}, "must be less than 9007199254740992"),
+        ("less_than_equal", {"le": 0.5}, "must be at most 0.5"),
     ],
 )
 def test_numbers_stand_in_the_sentence(kind: str, told: dict[str, Any], words: str) -> None:

@@ -180,9 +180,20 @@ TOGETHER: Final[list[tuple[str, dict[str, Any], str]]] = [
     ),
     (
         "mailboxProvision",
-        {"input": {"domainId": NOBODY, "localPart": ""}, "idempotencyKey": "told at once"},
+        {"input": {"domainId": NOBODY, "localPart": ""}, "idempotencyKey": "told-at-once"},
         "input.localPart input.domainId",
     ),
+    (
+        "mailboxProvision",
+        {"input": {"domainId": NOBODY, "localPart": ""}, "idempotencyKey": "a b"},
+        "idempotencyKey input.localPart input.domainId",
+    ),
+    (
+        "mailboxProvision",
+        {"input": {"domainId": NOBODY, "localPart": "x"}, "idempotencyKey": "a b"},
+        "idempotencyKey input.domainId",
+    ),
+    ("domainPurchase", {"name": "", "idempotencyKey": "x" * 300}, "idempotencyKey name"),
 ]
 
 
@@ -222,6 +233,46 @@ async def test_the_other_surface_tells_them_together_too(
     found = {".".join(map(str, problem["loc"])) for problem in response.json()["detail"]}
     assert set(told.split()) <= found
     assert len(found) == len(response.json()["detail"])
+
+
+async def test_the_key_of_an_order_is_told_with_the_rest(one: Tenant) -> None:
+    """Decision 1110: a key that is missing does not wait until the order is in order."""
+    input = f'{{domainId: "{NOBODY}", localPart: ""}}'
+    order = f"mutation {{ mailboxProvision(input: {input}) {{ userErrors {{ field message }} }} }}"
+    errors = (await one.ask(order, one.headers("admin")))["userErrors"]
+    assert [error["field"] and error["field"][-1] for error in errors] == ["localPart", None, "domainId"]
+    assert errors[1]["message"].startswith("Idempotency-Key is required here")
+
+
+async def test_a_malformed_key_is_told_with_the_rest_of_a_body(one: Tenant) -> None:
+    """Decision 1110: references too, which are looked up although the body's form is right."""
+    headers = one.headers("admin") | {"idempotency-key": "a b"}
+    response = await one.gateway.rest("POST", "/folders", headers, {"name": "x", "parent_id": NOBODY})
+    assert response.status_code == 422
+    assert [problem["loc"][-1] for problem in response.json()["detail"]] == ["Idempotency-Key", "parent_id"]
+
+
+@pytest.mark.parametrize(
+    ("make", "change", "told"),
+    [
+        ({"type": "task", "subject": "x"}, {"subject": None, "due_at": "soon"}, "subject due_at"),
+        ({"type": "call", "subject": "x"}, {"direction": None, "duration_minutes": -1}, "direction duration_minutes"),
+        ({"type": "note", "body": "x"}, {"body": None, "subject": None, "deal_id": 5}, "body deal_id"),
+    ],
+)
+async def test_a_null_is_told_with_the_rest_where_the_type_has_it(
+    one: Tenant, make: dict[str, Any], change: dict[str, Any], told: str
+) -> None:
+    """Decision 1110: which fields are never null is a matter of the activity's type, which the path names."""
+    headers = one.headers("admin")
+    ask = 'mutation { accountCreate(input: {name: "x"}) { account { id } } }'
+    account = (await one.ask(ask))["account"]["id"]
+    made = (await one.gateway.rest("POST", "/activities", headers, make | {"account_id": account})).json()["id"]
+    for activity, status in ((made, 422), (NOBODY, 422)):
+        response = await one.gateway.rest("PATCH", f"/activities/{activity}", headers, change)
+        assert response.status_code == status
+        found = {problem["loc"][-1] for problem in response.json()["detail"]}
+        assert found == set(told.split()) if activity == made else found < set(told.split())
 
 
 async def test_what_a_change_leaves_is_told_with_its_references(one: Tenant) -> None:
