@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contract.limits import SUBJECT_MAX
 from contract.scopes import Role, Scope
 from contract.vocabulary import SYSTEM_ACTOR, OwnedKind
 from gateway.commands import login
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 members = typer.Typer(help="Members of the embedded identity provider.", no_args_is_help=True)
 
 OrganizationId = Annotated[str, typer.Option("--org", help="The organization, as X-Service-Org calls it.")]
-Subject = Annotated[str, typer.Option("--user", help="The member's subject.")]
+User = Annotated[str, typer.Option("--user", help="The member's subject.")]
 
 
 @members.command("add")
@@ -40,7 +39,7 @@ def add(
 
     Many at once from a file: {"org", "user", "email", "name", "role" or "scopes"} on each line.
     """
-    from gateway.commands.from_file import MemberOfEntry, read
+    from gateway.commands.from_file import LINE, SUBJECT, MemberOfEntry, read, typed
     from identity import administration
 
     if file is not None:
@@ -53,8 +52,8 @@ def add(
                 raise typer.BadParameter("is needed", param_hint=option)
         if (role is None) == (not scope):
             raise typer.BadParameter("give either --role or at least one --scope")
-        if not 0 < len(user or "") <= SUBJECT_MAX:
-            raise typer.BadParameter(f"the subject must have 1 to {SUBJECT_MAX} characters", param_hint="--user")
+        user, email = typed(SUBJECT, user or "", "--user"), typed(LINE, email or "", "--email")
+        name = typed(LINE, name or "", "--name")
         entries = [
             MemberOfEntry.model_construct(org=org, user=user, email=email, name=name, role=role, scopes=scope or [])
         ]
@@ -72,7 +71,7 @@ def add(
 
 
 @members.command("remove")
-def remove(org: OrganizationId, user: Subject) -> None:
+def remove(org: OrganizationId, user: User) -> None:
     """End a membership; the member's keys and webhooks of the organization end with it."""
     from identity import directory
 
@@ -164,7 +163,7 @@ def suspend(before: Before, org: Of = None, dry_run: DryRun = False, as_json: As
 
 
 @members.command("resume")
-def resume(org: OrganizationId, user: Subject) -> None:
+def resume(org: OrganizationId, user: User) -> None:
     """Have a suspended membership go on as it was."""
     from identity import directory
 
@@ -182,7 +181,7 @@ members.command("logout")(login.logout)
 
 
 def token(
-    user: Subject,
+    user: User,
     org: Annotated[str | None, typer.Option("--org", help="The organization that is active from the start.")] = None,
     ttl: Annotated[int, typer.Option(min=1, help="Seconds until it expires.")] = 3600,
 ) -> None:

@@ -40,6 +40,7 @@ def create(
     "scopes"}]} on each line. Organizations that are there stay as they are, and their members are added or changed, so
     that the same file may be read again.
     """
+    from gateway.commands.from_file import LINE, typed
     from identity import administration
     from identity.claims import names_organization
     from storage.base import new_id
@@ -52,17 +53,18 @@ def create(
     if file is not None:
         _create_from(file, cluster, as_json)
         return
+    called = typed(LINE, name or "", "name")
     external_id = new_id() if identifier is None else identifier
     if not names_organization(external_id):
         words = "must have 1 to 255 characters, no control characters, and no blanks around them"
         raise typer.BadParameter(words, param_hint="--id")
 
     async def work(database: Database) -> bool:
-        return bool(await administration.create(database, {external_id: name or ""}, cluster))
+        return bool(await administration.create(database, {external_id: called}, cluster))
 
     if not with_database(work, configuration):
         fail(f"There is an organization {external_id} already.")
-    show({"id": external_id, "name": name}, external_id, as_json)
+    show({"id": external_id, "name": called}, external_id, as_json)
 
 
 def _create_from(file: Path, cluster: str | None, as_json: bool) -> None:
@@ -113,15 +115,18 @@ def list_organizations(as_json: AsJson = False) -> None:
 @organizations.command("rename")
 def rename(org: Org, name: Annotated[str, typer.Argument(help="The new name.")]) -> None:
     """Give an organization another name; its identifier stays."""
+    from gateway.commands.from_file import LINE, typed
     from storage.queries import administration as statements
+
+    called = typed(LINE, name, "name")
 
     async def work(database: Database) -> bool:
         async with database.directory(writing=True) as session:
-            return await statements.rename(session, org, name)
+            return await statements.rename(session, org, called)
 
     if not with_database(work):
         fail(f"There is no organization {org}.")
-    say(f"{org} is called {name}.")
+    say(f"{org} is called {called}.")
 
 
 @organizations.command("suspend")
@@ -280,7 +285,8 @@ def delete(
     found = with_database(look, configuration)
     if yes is None:
         say(f"This deletes {org}, called {found.name}, with everything in it. Nothing brings it back. Its name:")
-        yes = sys.stdin.readline().removesuffix("\n")  # not by a prompt, which writes to stdout
+        line = sys.stdin.readline()  # not by a prompt, which writes to stdout
+        yes = line.removesuffix("\n") if line else None
     if yes != found.name:
         fail(f"{org} is not called so; nothing is deleted.")
 

@@ -5,7 +5,7 @@ import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -29,10 +29,13 @@ from providers.models import Model, ModelError, ModelNonsense
 from storage.analytics.grants import faults
 from storage.analytics.postgresql_runner import PostgresqlRunner
 from storage.base import now
+from storage.clusters import found_on_servers
+from storage.database import Database
 from storage.folders import mode_of
 from storage.postgres.replication import hosts_of, replicas_at
-from storage.queries import credentials, integrations, jobs
+from storage.queries import credentials, integrations, jobs, watches, webhooks
 from storage.queries.organizations import all_ids
+from storage.tenancy.sessions import TenantSession
 
 MIB = 1024 * 1024
 SPACE_LEAST = 512 * MIB
@@ -139,10 +142,30 @@ async def _jobs(runtime: Runtime) -> Finding:
     async with runtime.database.directory() as session:
         depth = await jobs.depth(session)
         beating = await jobs.beating(session, now() - timedelta(seconds=runtime.settings.job_lease_seconds))
-    late = now() - depth.first_due_at if depth.first_due_at else timedelta()
+    late = _since(depth.first_due_at)
     message = f"{depth.due} due, the first for {late.total_seconds():.0f} s; {beating or 'no'} workers beat"
     advice = "start `crm-gateway worker`, or `serve` without --no-worker; where one runs, look at its log"
+    if not beating and (unbegun := _since(await _unbegun(runtime.database))) > LATE_MOST:
+        late = max(late, unbegun)
+        message += f", and what they begin by themselves has waited for {unbegun.total_seconds():.0f} s"
     return Finding("jobs", beating > 0 or late <= LATE_MOST, message, advice)
+
+
+async def _unbegun(database: Database) -> datetime | None:
+    """Says since when something waits that workers begin by themselves: a webhook's event, a report, a reminder."""
+    found = await found_on_servers(database, _looked_at)
+    for org_id in dict.fromkeys(await found_on_servers(database, webhooks.organizations)):
+        async with database.reading(org_id) as session:  # a session is of one organization
+            found.append(await webhooks.undelivered_since(session))
+    return min(filter(None, found), default=None)
+
+
+async def _looked_at(session: TenantSession) -> list[datetime | None]:
+    return [await watches.earliest(session)]
+
+
+def _since(moment: datetime | None) -> timedelta:
+    return max(timedelta(), now() - moment) if moment else timedelta()
 
 
 async def _credentials(runtime: Runtime) -> Finding:

@@ -7,7 +7,7 @@ Each kind of work has a table; an organization that has nothing due has no row t
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, union_all, update
 from sqlmodel import col
 
 from storage.new_rows import new_row
@@ -39,6 +39,14 @@ async def organizations_to_look_at(session: TenantSession, table: Watch, moment:
     """The organizations that may have something due by then (a session of the directory)."""
     rows = await session.rows(select(col(table.org_id)).where(col(table.next_at) <= moment))
     return [row.org_id for row in rows]
+
+
+async def earliest(session: TenantSession) -> datetime | None:
+    """Say when processes are or were to look first, at whatever organization (a session of the directory)."""
+    tables = (AnalyticsWatch, ChatWatch, ReminderWatch, ReportWatch)
+    each = [select(func.min(col(table.next_at)).label("first")) for table in tables]
+    found = [row.first for row in await session.rows(union_all(*each)) if row.first is not None]
+    return min(found, default=None)
 
 
 async def put_off(session: TenantSession, table: Watch, moment: datetime | None) -> None:

@@ -114,6 +114,33 @@ async def test_a_file_with_a_mistake_changes_nothing(run: Any, tmp_path: Path) -
     await run("org", "create", code=2)
 
 
+@pytest.mark.parametrize("name", ["", "  ", "a\tb", "a\nb", "a\x1b[31m", "a\u2028b", "\u200b", "a\udcff"])
+async def test_a_name_is_one_line_that_shows_something(run: Any, tmp_path: Path, name: str) -> None:
+    """Decision 1004: lists have a line for each, and who deletes an organization has to type its name."""
+    await run("org", "create", " One ", "--id", "one")
+    ada = {"org": "one", "user": "ada", "email": "ada@example.com", "name": "Ada", "role": "admin"}
+    options = {"--org": "one", "--user": "ada", "--email": "ada@example.com", "--name": "Ada", "--role": "admin"}
+    await run("org", "rename", "one", name, code=2)
+    await run("org", "create", name, code=2)
+    for option in ("--user", "--email", "--name"):
+        changed = options | {option: name}
+        await run("member", "add", *(each for pair in changed.items() for each in pair), code=2)
+        (tmp_path / "file").write_text(json.dumps(ada | {option[2:]: name}))
+        await run("member", "add", "--file", str(tmp_path / "file"), code=2)
+    assert (await run("org", "list")).out == "one\topen\t0\tOne\n"
+
+
+async def test_what_a_file_has_in_vain_is_told(run: Any, tmp_path: Path) -> None:
+    """Decision 1004: else fifty organizations would have no members, for want of a letter."""
+    file = tmp_path / "organizations.jsonl"
+    person = {"user": "u", "email": "e", "name": "n", "role": "viewer", "scope": [], "org": "as it is listed"}
+    made = [{"id": "a", "name": "A", "memebers": []}, {"id": "b", "name": "B", "state": "open", "members": [person]}]
+    file.write_text(json.dumps(made))
+    outcome = await run("org", "create", "--file", str(file))
+    assert f"{file} has what is not known here, and is not read: members.scope, memebers.\n" in outcome.err
+    assert [line.split("\t")[2] for line in (await run("org", "list")).out.splitlines()] == ["0", "1"]
+
+
 async def test_members_from_a_file_as_they_are_listed(run: Any, tmp_path: Path) -> None:
     for org in ("one", "two"):
         await run("org", "create", org, "--id", org)

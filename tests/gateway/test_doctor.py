@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
+from sqlmodel import col
 
 from contract.limits import CONNECTION_SECONDS, REQUEST_SECONDS, STATEMENT_SECONDS
 from gateway.observability import doctor
@@ -24,7 +26,9 @@ from storage.database import Database
 from storage.new_rows import new_row
 from storage.queries import jobs
 from storage.queries.organizations import organization
-from storage.tables import Job, JobWorker, Organization
+from storage.queries.records import append_events
+from storage.queries.watches import watch
+from storage.tables import Event, Job, JobWorker, Organization, ReminderWatch, Webhook, WebhookWatch
 from tests.support.loopback import Reply, serving
 from tests.support.model import KEY, delta, said, scripted, streamed
 from tests.support.postgresql import Server
@@ -345,6 +349,34 @@ async def test_jobs_that_nobody_takes(database_url: str, tmp_path: Path) -> None
         assert (found.ok, bool(found.advice)) == (ok, True)
     assert found.message.startswith("2 due, the first for 12")
     assert found.message.endswith("; no workers beat")
+    async with database.directory(writing=True) as session:
+        await jobs.beat(session, JobWorker())
+    assert (await _findings(database_url, tmp_path / "data"))["jobs"].ok
+    await database.close()
+
+
+@pytest.mark.parametrize("waiting", ["webhook", "reminder"])
+async def test_what_nobody_begins(database_url: str, tmp_path: Path, waiting: str) -> None:
+    """Decision 628: without a worker nothing is put into the queue that would be late there."""
+    database = Database(database_url)
+    org_id = new_id()
+    async with database.directory(writing=True) as session:
+        await session.insert(Organization(id=org_id, external_id="acme", name="Acme"))
+    for minutes, ok in ((0.5, True), (2, False)):
+        moment = now() - timedelta(minutes=minutes)
+        async with database.writing(org_id) as session:
+            if waiting == "reminder":
+                await watch(session, ReminderWatch, moment)
+            elif ok:
+                webhook = new_row(Webhook, org_id=org_id, url="https://example.com/", cursor=0)
+                await session.insert(webhook)
+                await session.insert(new_row(WebhookWatch, org_id=org_id, webhook_id=webhook.id))
+                event = new_row(Event, sequence=0, type="deal_created", area="deals", actor="a", data={})
+                await append_events(session, [event])
+            await session.execute(update(Event).where(col(Event.org_id) == org_id).values(occurred_at=moment))
+        found = (await _findings(database_url, tmp_path / "data"))["jobs"]
+        assert (found.ok, bool(found.advice)) == (ok, True)
+    assert found.message.startswith("0 due, the first for 0 s; no workers beat, and what they begin by themselves has")
     async with database.directory(writing=True) as session:
         await jobs.beat(session, JobWorker())
     assert (await _findings(database_url, tmp_path / "data"))["jobs"].ok
