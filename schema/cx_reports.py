@@ -9,7 +9,8 @@ from strawberry.scalars import JSON
 
 from reports.content import ArtifactKind
 from resolvers import cx_reports, jobs
-from schema.declare import Info, argument, enum, field, guarded_field, operation_field
+from schema.cx_parts import CXLook, look_of
+from schema.declare import Info, argument, computed_field, enum, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.inputs import change
 from schema.jobs import Job
@@ -45,6 +46,10 @@ class CXReport:
     brand: JSON = field("How the report looks: company, colors and logo.")
     bpo_prefix: str | None = field("What stands before the title.")
     updated_at: datetime = field("When it was last edited.")
+
+    @computed_field("What `brand` says under the documented keys, each with its type.", "brand")
+    def look(root: strawberry.Parent[CXContentRow]) -> CXLook:
+        return look_of(root.brand)
 
     @guarded_field(cx_reports.artifacts_of, "The files of the newest finished revision; empty until the first render.")
     async def artifacts(root: strawberry.Parent[CXContentRow], info: Info) -> list[Artifact]:

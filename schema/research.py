@@ -8,8 +8,9 @@ from strawberry import UNSET
 from contract.vocabulary import ResearchResultStatus, ResearchRunStatus
 from resolvers import cx_reports, research
 from schema.connections import After, Before, Connection, First, Last, Node, Offset, listing
+from schema.cx_parts import CXSignal, signals_of
 from schema.cx_reports import CXReport
-from schema.declare import Info, argument, enum, field, guarded_field, operation_field
+from schema.declare import Info, argument, computed_field, enum, field, guarded_field, operation_field
 from schema.errors import UserError
 from schema.execution.selections import selected, selected_nodes
 from schema.inputs import change
@@ -38,6 +39,10 @@ enum(
 
 @record(t.ResearchResult, "What was found of one company.", hidden=("position", "job_id"))
 class ResearchResult(Node):
+    @computed_field("What `factors` says, each with its type; empty until it is scored.", "factors")
+    def signals(root: strawberry.Parent[ResearchResultRow]) -> list[CXSignal]:
+        return signals_of(root.factors)
+
     @guarded_field(cx_reports.report_of_result, "The report; null until the company is scored.")
     async def cx_report(root: strawberry.Parent[ResearchResultRow], info: Info) -> CXReport | None:
         return await cx_reports.report_of_result(info.context, root.id)
