@@ -71,7 +71,7 @@ def add(
 
 
 @members.command("remove")
-def remove(org: OrganizationId, user: User) -> None:
+def remove(org: OrganizationId, user: User, as_json: AsJson = False) -> None:
     """End a membership; the member's keys and webhooks of the organization end with it."""
     from identity import directory
 
@@ -81,6 +81,7 @@ def remove(org: OrganizationId, user: User) -> None:
     if not with_database(work):
         fail(f"{user} is not a member of {org}.")
     say(f"{user} is no longer a member of {org}.")
+    show({"org": org, "user": user}, "", as_json)
 
 
 @members.command("transfer")
@@ -163,7 +164,7 @@ def suspend(before: Before, org: Of = None, dry_run: DryRun = False, as_json: As
 
 
 @members.command("resume")
-def resume(org: OrganizationId, user: User) -> None:
+def resume(org: OrganizationId, user: User, as_json: AsJson = False) -> None:
     """Have a suspended membership go on as it was."""
     from identity import directory
 
@@ -173,6 +174,7 @@ def resume(org: OrganizationId, user: User) -> None:
     if not with_database(work):
         fail(f"{user} is not suspended in {org}.")
     say(f"{user} is a member of {org} again.")
+    show({"org": org, "user": user}, "", as_json)
 
 
 members.command("login-link")(login.login_link)

@@ -50,6 +50,7 @@ def list_jobs(
 def retry(
     org: Annotated[str, typer.Option("--org", help="The organization, as X-Service-Org calls it.")],
     ids: Annotated[list[str], typer.Argument(help="Identifiers, as `job list` has them.", metavar="ID...")],
+    as_json: AsJson = False,
 ) -> None:
     """Have jobs that failed begin anew, and those that wait begin now; all of these or, where one cannot, none."""
     from storage.queries import administration as statements
@@ -71,3 +72,4 @@ def retry(
 
     with_database(work)
     say("Due now; a worker takes them.")
+    show({"org": org, "due": ids}, "", as_json)

@@ -51,6 +51,7 @@ def _entry(row: AnyRow) -> dict[str, object]:
 @keys.command("revoke")
 def revoke(
     ids: Annotated[list[str], typer.Argument(help="Identifiers, as `key list` has them.", metavar="ID...")],
+    as_json: AsJson = False,
 ) -> None:
     """Revoke keys and tokens, with what was made with them; all of these or, where one is not there, none."""
     from storage.queries import administration as statements
@@ -66,3 +67,4 @@ def revoke(
 
     with_database(work)
     say("Revoked, for every process from its next call on.")
+    show({"revoked": ids}, "", as_json)

@@ -113,7 +113,7 @@ def list_organizations(as_json: AsJson = False) -> None:
 
 
 @organizations.command("rename")
-def rename(org: Org, name: Annotated[str, typer.Argument(help="The new name.")]) -> None:
+def rename(org: Org, name: Annotated[str, typer.Argument(help="The new name.")], as_json: AsJson = False) -> None:
     """Give an organization another name; its identifier stays."""
     from gateway.commands.from_file import LINE, typed
     from storage.queries import administration as statements
@@ -127,20 +127,23 @@ def rename(org: Org, name: Annotated[str, typer.Argument(help="The new name.")])
     if not with_database(work):
         fail(f"There is no organization {org}.")
     say(f"{org} is called {called}.")
+    show({"id": org, "name": called}, "", as_json)
 
 
 @organizations.command("suspend")
-def suspend(org: Org) -> None:
+def suspend(org: Org, as_json: AsJson = False) -> None:
     """Refuse every credential in an organization from its next call on, until `org resume`; nothing is lost."""
     _suspend(org, suspended=True)
     say(f"{org} is suspended: every process refuses its credentials from the next call on.")
+    show({"id": org, "state": "suspended"}, "", as_json)
 
 
 @organizations.command("resume")
-def resume(org: Org) -> None:
+def resume(org: Org, as_json: AsJson = False) -> None:
     """Have a suspended organization go on as it was."""
     _suspend(org, suspended=False)
     say(f"{org} goes on.")
+    show({"id": org, "state": "open"}, "", as_json)
 
 
 def _suspend(org: str, *, suspended: bool) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ import pytest
 
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
+from gateway.commands.directory import members
+from gateway.commands.jobs import jobs as job_commands
+from gateway.commands.keys import keys
+from gateway.commands.organizations import organizations
+from gateway.commands.webhooks import webhooks
 from storage.base import now
 from storage.new_rows import new_row
 from storage.queries import jobs
@@ -45,6 +51,13 @@ def run(command: Command, database_url: str) -> Callable[..., Any]:
         return outcome
 
     return run
+
+
+@pytest.mark.parametrize("group", [organizations, members, keys, job_commands, webhooks])
+def test_scripts_get_data_from_every_command(group: Any) -> None:
+    commands = {command.name: signature(command.callback).parameters for command in group.registered_commands}
+    assert commands
+    assert [name for name, parameters in commands.items() if "as_json" not in parameters] == []
 
 
 async def test_fifty_organizations_with_five_members_each_from_one_file(run: Any, tmp_path: Path) -> None:
@@ -162,7 +175,8 @@ async def test_members_from_a_file_as_they_are_listed(run: Any, tmp_path: Path) 
     file.write_text(json.dumps([*given, given[0] | {"org": "none"}]))
     outcome = await run("member", "add", "--file", str(file), code=1)
     assert outcome.err == "There is no organization none.\n"
-    await run("member", "remove", "--org", "one", "--user", "ada")
+    removed = await run("member", "remove", "--org", "one", "--user", "ada", "--json")
+    assert json.loads(removed.out) == {"org": "one", "user": "ada"}
     file.write_text((await run("member", "list", "--json")).out)
     await run("member", "add", "--file", str(file), code=2)
     await run("member", "add", "--file", str(file), "--org", "one", code=2)
@@ -198,15 +212,16 @@ async def test_a_suspended_organization_lets_nobody_in_and_loses_nothing(gateway
 async def test_sessions_of_an_identity_provider_are_refused_too(external: External, run: Any) -> None:
     begun = [external.session("ada", issued, org_id="acme", scope="deals:read") for issued in (0, 5)]
     assert await external.status(begun[0]) == 200
-    await run("org", "suspend", "acme")
+    assert json.loads((await run("org", "suspend", "acme", "--json")).out) == {"id": "acme", "state": "suspended"}
     assert [await external.status(session) for session in begun] == [401, 401]
-    await run("org", "resume", "acme")
+    assert json.loads((await run("org", "resume", "acme", "--json")).out) == {"id": "acme", "state": "open"}
     assert [await external.status(session) for session in begun] == [200, 200]
 
 
 async def test_an_organization_is_renamed(gateway: Gateway, run: Any) -> None:
     world, org = gateway.world, gateway.world.one.external_id
-    await run("org", "rename", org, "Another & Söhne")
+    renamed = await run("org", "rename", org, "Another & Söhne", "--json")
+    assert json.loads(renamed.out) == {"id": org, "name": "Another & Söhne"}
     answer = await gateway.graphql("{ viewer { organization { name } } }", world.session("admin@one", world.one))
     assert answer.json()["data"]["viewer"]["organization"]["name"] == "Another & Söhne"
     assert (await run("org", "rename", "none", "x", code=1)).err == "There is no organization none.\n"
@@ -231,7 +246,8 @@ async def test_keys_are_listed_without_secrets_and_revoked_one_by_one(gateway: G
     outcome = await run("key", "revoke", data[1]["id"], "none", code=1)
     assert outcome.err == "There is no live key or token none.\n"
     assert await holds(gateway, bearer(key["pat_key"]))
-    await run("key", "revoke", data[2]["id"])
+    revoked = await run("key", "revoke", data[2]["id"], "--json")
+    assert json.loads(revoked.out) == {"revoked": [data[2]["id"]]}
     assert [await holds(gateway, bearer(made["pat_key"])) for made in (token, later, key)] == [False, False, True]
 
 
@@ -258,7 +274,8 @@ async def test_jobs_are_listed_and_tried_again(gateway: Gateway, run: Any) -> No
     async with world.database.reading(world.one.id) as session:
         assert (await jobs.find(session, made["failed"].id) or made["failed"]).status == "failed"
     await run("job", "retry", "--org", world.two.external_id, made["failed"].id, code=1)
-    await run("job", "retry", "--org", org, made["failed"].id)
+    tried = await run("job", "retry", "--org", org, made["failed"].id, "--json")
+    assert json.loads(tried.out) == {"org": org, "due": [made["failed"].id]}
     async with world.database.reading(world.one.id) as session:
         found = await jobs.find(session, made["failed"].id)
     assert found is not None
