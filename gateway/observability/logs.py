@@ -187,6 +187,7 @@ _QUIET = {
     "httpx": logging.WARNING,  # writes whole addresses, which may hold secrets
     "httpcore": logging.WARNING,
     "uvicorn.access": logging.WARNING,  # the gateway writes its own line per request
+    "uvicorn.error": logging.WARNING,  # and its own when a process starts, ends or died
     "gateway.server.websocket_protocol": logging.WARNING,
     "alembic": logging.WARNING,
     "sqlalchemy": logging.WARNING,

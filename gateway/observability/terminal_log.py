@@ -4,6 +4,7 @@ A file or a pipe gets the same facts by name (decision 640).
 """
 
 import os
+import re
 from datetime import datetime
 from typing import Final, TextIO
 
@@ -13,11 +14,12 @@ from gateway.observability.redaction import redact
 from transport.request_log import RequestLog
 
 WIDTH: Final = 120
-"""The columns that a line about a request has at the most."""
+"""The columns that a line has at the most that tells of no trouble."""
 
 _PROBES: Final = frozenset({"/health", "/ready", "/metrics"})
 _PLAIN: Final = "\x1b[0m"
 _FAINT, _RED, _YELLOW, _GREEN = "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[32m"
+_UUID: Final = re.compile(r"\b([0-9a-f]{8}-[0-9a-f]{4})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _LEVELS: Final = {"warning": _YELLOW, "error": _RED, "critical": _RED}
 
 
@@ -61,8 +63,8 @@ def request_line(
 class Renderer:
     """Renders any other line, without credentials: local time, what happened, and who says so.
 
-    Warnings and errors are marked. The lines of a traceback follow, each indented, so that no text of others begins a
-    line of the log.
+    Warnings and errors are marked and whole; in lines that tell of no trouble identifiers are short, and what is too
+    long is cut. The lines of a traceback follow, each indented, so that no text of others begins a line of the log.
     """
 
     def __init__(self, *, colored: bool) -> None:
@@ -77,7 +79,10 @@ class Renderer:
         if self._colored and level in _LEVELS:
             mark = f"{_LEVELS[level]}{mark}{_PLAIN}"
         traced = [] if exception is None else [f"    {_printable(line)}" for line in str(exception).splitlines()]
-        return redact("\n".join([f"{moment:%H:%M:%S} {mark}{_printable(said + more)}  ({logger})", *traced]))
+        words = redact(_printable(said + more))  # before they are cut: half a credential looks like none
+        if level == "info":
+            words = _cut(_UUID.sub(r"\1", words), WIDTH - len(f"{moment:%H:%M:%S}   ({logger})"))
+        return redact("\n".join([f"{moment:%H:%M:%S} {mark}{words}  ({logger})", *traced]))
 
 
 def _printable(text: str) -> str:

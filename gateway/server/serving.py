@@ -1,7 +1,9 @@
 """The server as it is run: it says where it listens, and ends without losing a request that is on its way."""
 
 import asyncio
+import logging
 import math
+import os
 import signal
 import socket
 import time
@@ -19,6 +21,8 @@ _TICK_SECONDS = 0.02
 _LATE_SECONDS = 0.7
 """The seconds after its end by force at which a process is killed."""
 
+_log = logging.getLogger(__name__)
+
 
 class Server(uvicorn.Server):
     """A server that at its end takes no new connections, but whatever still comes over those that it has."""
@@ -30,6 +34,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            _log.info("server process started process=%d", os.getpid())
             memory.settle()
             if self._banner:
                 print(self._banner, flush=True)
@@ -43,6 +48,7 @@ class Server(uvicorn.Server):
         while self._any_idle() and loop.time() < end and not self.force_exit:  # noqa: ASYNC110  # there is no event for it
             await asyncio.sleep(_TICK_SECONDS)
         await super().shutdown(sockets)
+        _log.info("server process ended process=%d", os.getpid())
 
     def _any_idle(self) -> bool:
         return any(adapter.is_idle(connection) for connection in self.server_state.connections)
@@ -84,6 +90,15 @@ class Processes(adapter.Multiprocess):
         self._end_at = math.inf
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._end)
+
+    def keep_subprocess_alive(self) -> None:
+        """Put another in the place of each process that died or hangs, and warn of it."""
+        before = list(self.processes)
+        super().keep_subprocess_alive()
+        for former, process in zip(before, self.processes, strict=True):
+            if process is not former:
+                line = "server process died, and another takes its place process=%s exit_code=%s successor=%s"
+                _log.warning(line, former.pid, former.process.exitcode, process.pid)
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:
         """Tell every process at once, also while one of them is being replaced (decision 138)."""

@@ -123,6 +123,7 @@ PROCESS_MEMBERS = {
 }
 SUPERVISOR_MEMBERS = {
     "join_all": "waits for the processes at the end; replaced",
+    "keep_subprocess_alive": "puts another in the place of each process that died or hangs; extended",
     "processes": "the processes",
     "should_exit": "an event that ends the supervisor; replaced by one that a signal's handler may set",
 }
@@ -167,6 +168,7 @@ SIGNATURES: list[tuple[Any, str, str]] = [
     (multiprocess.Process, "server", "(self)"),
     (multiprocess.Multiprocess, "__init__", "(self, config, sockets)"),
     (multiprocess.Multiprocess, "join_all", "(self)"),
+    (multiprocess.Multiprocess, "keep_subprocess_alive", "(self)"),
 ]
 
 

@@ -21,11 +21,11 @@ ROUNDS = pick(1, 3)
 
 
 def _said(live: Live, what: str) -> list[int]:
-    return live.service.processes(f"{what} server process")
+    return live.service.processes(what)
 
 
 async def _until(live: Live, started: int, finished: int) -> None:
-    await until(lambda: len(_said(live, "Started")) >= started and len(_said(live, "Finished")) >= finished)
+    await until(lambda: len(_said(live, "started")) >= started and len(_said(live, "ended")) >= finished)
 
 
 async def _one_connection_each(live: Live, end: asyncio.Event, outcomes: Counter[int | str]) -> None:
@@ -55,7 +55,7 @@ async def test_no_request_fails(database_url: str, tmp_path: Path) -> None:
             await load.until(len(load.acknowledged) + 50)
         end.set()
         await asyncio.gather(*tasks)
-        started, finished = _said(live, "Started"), _said(live, "Finished")
+        started, finished = _said(live, "started"), _said(live, "ended")
         assert len(set(started)) == 2 * ROUNDS + 2
         assert set(finished) == set(started[:-2])
         print(f"kept alive {load.outcomes}, one connection each {single}")

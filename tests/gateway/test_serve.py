@@ -13,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
@@ -20,7 +21,9 @@ import uvicorn
 
 from contract.demo import SALES
 from contract.limits import HEALTH_FACTORS
-from gateway.server.serving import Process
+from gateway.adapters.uvicorn import Multiprocess
+from gateway.observability.log_fields import fields_of
+from gateway.server.serving import Process, Processes
 from tests.support.postgresql import Server
 from tests.support.service import SCRIPT, Commands, Service, environment
 
@@ -269,6 +272,25 @@ def test_several_processes_answer_on_one_socket(tmp_path: Path) -> None:
         assert time.monotonic() - began < 10
         assert [worker for worker in workers if _lives(worker)] == []
     assert "Traceback" not in service.log.read_text()
+
+
+def test_a_process_that_died_is_warned_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Decision 1148: its number and its exit code are fields."""
+    lives, died, successor = (
+        SimpleNamespace(pid=pid, process=SimpleNamespace(exitcode=code))
+        for pid, code in ((1, None), (2, -9), (3, None))
+    )
+    supervisor = object.__new__(Processes)
+    supervisor.processes = [lives, died]  # type: ignore[list-item]  # as much of them as is asked
+    followed: list[Any] = [[lives, successor], [lives, successor]]
+    monkeypatch.setattr(
+        Multiprocess, "keep_subprocess_alive", lambda one: setattr(one, "processes", followed.pop()), raising=False
+    )
+    supervisor.keep_subprocess_alive()
+    supervisor.keep_subprocess_alive()
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert fields_of(record) == {"process": 2, "exit_code": -9, "successor": 3}
 
 
 def test_a_process_is_judged_by_what_it_owes(monkeypatch: pytest.MonkeyPatch) -> None:

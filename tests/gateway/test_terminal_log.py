@@ -117,3 +117,22 @@ def test_no_colors_where_nobody_wants_them(monkeypatch: pytest.MonkeyPatch, term
     terminal.configure()
     logging.getLogger("x").error("plain")
     assert terminal.lines("plain")[-1].count("\x1b") == 0
+
+
+def test_lines_of_no_trouble_are_short_and_others_whole(terminal: Terminal) -> None:
+    """Decision 1147."""
+    terminal.configure()
+    first, second = "01a220ce-45b3-71b8-8bfe-ad175be2f3dc", "11111111-1111-4111-8111-111111111111"
+    line = "job job=%s organization=%s kind=%s outcome=%s ms=%.1f"
+    logging.getLogger("jobs.worker").info(line, first, second, "integration_sync", "succeeded", 330.1)
+    logging.getLogger("jobs.worker").info("worker started kinds=%s", ",".join(["kind"] * 99))
+    logging.getLogger("x").info("a" * 80 + " pat_0123456789abcdef.secret-of-43-that-is-cut")
+    logging.getLogger("jobs.worker").error("no end of job=%s %s", first, "why " * 40)
+    job, started, secret, trouble = terminal.lines("why   (")
+    assert "job=01a220ce-45b3 organization=11111111-1111 kind=integration_sync outcome=succ" in job
+    assert len(job) <= terminal_log.WIDTH
+    assert len(started) == terminal_log.WIDTH
+    assert started.endswith("…  (jobs.worker)")
+    assert "secret" not in secret
+    assert first in trouble
+    assert len(trouble) > terminal_log.WIDTH

@@ -125,9 +125,9 @@ class Service:
         [line] = [line for line in self.banner if line.split()[:1] == [name]]
         return line.split()[1]
 
-    def processes(self, what: str = "Started server process") -> list[int]:
-        """The processes of which the log says this, in its order."""
-        return [int(number) for number in re.findall(rf"{what} \[(\d+)\]", self.log.read_text())]
+    def processes(self, what: str = "started") -> list[int]:
+        """The server processes of which the log says this, in its order."""
+        return [int(number) for number in re.findall(rf"server process {what}.* process=(\d+)", self.log.read_text())]
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Send the signal; the exit code."""
