@@ -5,6 +5,7 @@ Of a credential it says more than a caller is told: who runs it may read the dat
 The token is never printed, nor a name or an address that is in it: only claims that say who issued it for what.
 """
 
+import re
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime
@@ -24,11 +25,13 @@ from storage.base import now
 
 _CUT = "copy it whole, without quotes and line ends"
 _ANEW = "have another one made"
+_BEARER = re.compile(r"^(authorization:\s*)?bearer\s+", re.IGNORECASE)
+"""Stands before a token that was copied with its header."""
 
 
 async def explain(runtime: Runtime, token: str) -> list[Finding]:
     """List what is right and wrong about a token, the form first. Raises Unavailable without the database."""
-    token = token.strip()
+    token = _BEARER.sub("", token.strip())
     if token.startswith(("ak_", "pat_")):
         return [finding async for finding in _credential(runtime, token)]
     try:
@@ -38,7 +41,7 @@ async def explain(runtime: Runtime, token: str) -> list[Finding]:
         return [Finding("form", False, f"is neither a key nor a JWT that can be read: {error}", advice)]
     key = f"by the key {unverified.kid}" if unverified.kid else "by a key that it does not name"
     found = [Finding("form", True, f"a JWT, signed with {unverified.algorithm} {key}")]
-    return found + [*_rules(runtime, unverified)] + await _verdict(runtime, token)
+    return found + [*_rules(runtime, unverified)] + await _verdict(runtime, token, unverified.payload.get("iss"))
 
 
 async def _credential(runtime: Runtime, token: str) -> AsyncIterator[Finding]:
@@ -61,6 +64,13 @@ async def _credential(runtime: Runtime, token: str) -> AsyncIterator[Finding]:
     yield Finding(
         "secret", matches, "as it was made" if matches else "another than was made", _CUT + ", or the pepper is another"
     )
+    for finding in _state(rows):
+        yield finding
+
+
+def _state(rows: Sequence[directory.Row]) -> Iterator[Finding]:
+    """Tell whether a credential lives, and where its owner may act; its rows are one for each membership."""
+    first = rows[0]
     ended = first.revoked_at or first.maker_revoked_at
     told = f"revoked at {ended:%Y-%m-%d %H:%M} UTC" if ended else "not revoked"
     yield Finding(
@@ -163,9 +173,12 @@ def _scopes(claim: str, payload: dict[str, object]) -> Finding:
     return Finding("scopes", bool(known), message, advice)
 
 
-async def _verdict(runtime: Runtime, token: str) -> list[Finding]:
-    """Says whether the signature holds, and what the service knows of the subject already."""
-    verifiers: list[Verifier] = [v for v in (runtime.services.identity.external, runtime.issuer) if v is not None]
+async def _verdict(runtime: Runtime, token: str, named: object) -> list[Finding]:
+    """Says whether the signature holds, and what the service knows of the subject already; `named` is its issuer."""
+    external = runtime.services.identity.external
+    verifiers: list[Verifier] = [runtime.issuer] if external is None else [external, runtime.issuer]
+    if external is not None and named == runtime.issuer.issuer:  # whose words say what is wrong with it
+        verifiers.reverse()
     refused = ""
     for verifier in verifiers:
         try:
@@ -175,13 +188,29 @@ async def _verdict(runtime: Runtime, token: str) -> list[Finding]:
         except InvalidToken as error:
             refused = refused or str(error)
             continue
-        found = [Finding("signature", True, "holds"), await _subject(runtime, claims)]
+        found = [Finding("signature", True, "holds")]
+        if claims.credential_id is not None:
+            return found + await _exchanged(runtime, claims.credential_id)
+        if external is not None and verifier is runtime.issuer:
+            return [*found, Finding("verdict", False, _NOT_OURS, "send a session token of CRM_OIDC_ISSUER")]
+        found.append(await _subject(runtime, claims))
         return found if claims.grant_id is None else [*found, await _login(runtime, claims.grant_id)]
     return [
         Finding(
             "verdict", False, f"refused: {refused}", "mend what is wrong above; the key must be one of the issuer's"
         )
     ]
+
+
+_NOT_OURS = "refused: a session of the embedded identity provider, whose sessions do not count beside an external one"
+
+
+async def _exchanged(runtime: Runtime, key_id: str) -> list[Finding]:
+    """Tell of the credential that the token was exchanged for, as which it acts."""
+    rows = await exchange.known(runtime.database, (key_id,))
+    if not rows:
+        return [Finding("known", False, "the key or token that it was exchanged for is not there any more", _ANEW)]
+    return [*_state(rows)]
 
 
 async def _login(runtime: Runtime, grant_id: str) -> Finding:
@@ -194,7 +223,7 @@ async def _login(runtime: Runtime, grant_id: str) -> Finding:
 async def _subject(runtime: Runtime, claims: Claims) -> Finding:
     rows = {row.external_id: row for row in await directory.known(runtime.database, (claims.subject,))}
     open_to = [org for org, row in rows.items() if row.ended_at is None]
-    if runtime.services.identity.external is not None and claims.credential_id is None:
+    if runtime.services.identity.external is not None:
         new = [org for org in claims.organizations if org not in rows]
         ended = [org for org in claims.organizations if org in rows and org not in open_to]
         message = f"a member of {', '.join(open_to) or 'nothing yet'}"
@@ -202,4 +231,8 @@ async def _subject(runtime: Runtime, claims: Claims) -> Finding:
         message += f"; ended or suspended: {', '.join(ended)}, which a newer token may begin anew" if ended else ""
         return Finding("member", bool(open_to or new), message, "see `member list` and `org list`")
     message = f"a member of {', '.join(open_to) or 'no organization that is open'}"
-    return Finding("member", bool(open_to), message, "see `member list`, `org list`, `member add` and `org resume`")
+    lost = [org for org in claims.organizations if org not in open_to]
+    message += f", and not of {', '.join(lost)}, which the token is for" if open_to and lost else ""
+    return Finding(
+        "member", bool(open_to) and not lost, message, "see `member list`, `org list`, `member add` and `org resume`"
+    )

@@ -13,10 +13,11 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey
 
+from contract.scopes import Role
 from gateway.observability.doctor_settings import Finding
 from gateway.observability.doctor_token import explain
 from tests.gateway.test_administration import gateway
-from tests.gateway.test_made_credentials import KEYS, TOKENS, minted
+from tests.gateway.test_made_credentials import KEYS, TOKENS, holds, minted
 from tests.identity.test_directory import External, external, settings
 from tests.support.gateway import Gateway
 from tests.support.service import Outcome
@@ -104,6 +105,43 @@ async def test_keys_and_sessions_of_the_service(gateway: Gateway) -> None:
     await world.leave("admin@one", world.one)
     assert _wrong(await explain(runtime, token["pat_key"])).keys() == {"organizations"}
     assert _wrong(await explain(runtime, _token(session))).keys() == {"member"}
+
+
+async def test_a_token_that_was_exchanged_ends_with_its_credential(gateway: Gateway) -> None:
+    world, runtime = gateway.world, gateway.runtime
+    session = world.session("admin@one", world.one)
+    key = await minted(gateway, KEYS, session)
+    answer = await gateway.http.post("/pat/exchange", headers={"Authorization": f"Bearer {key['pat_key']}"})
+    exchanged = answer.json()["access_token"]
+    findings = await explain(runtime, f"Authorization: Bearer {exchanged}\n")
+    assert _wrong(findings) == {}
+    assert findings[-1].message == "acts in org_one"
+    assert (await gateway.rest("DELETE", f"{KEYS}/{key['id']}", session)).status_code < 300
+    assert _wrong(await explain(runtime, exchanged)).keys() == {"revoked"}
+
+
+async def test_a_session_for_an_organization_that_was_left(gateway: Gateway) -> None:
+    world, runtime = gateway.world, gateway.runtime
+    for organization in (world.one, world.two):
+        await world.join("both", organization, role=Role.VIEWER)
+    session = world.session("both", world.one)
+    assert _wrong(await explain(runtime, _token(session))) == {}
+    await world.leave("both", world.one)
+    assert _wrong(await explain(runtime, _token(session))) == {
+        "member": "a member of org_two, and not of org_one, which the token is for"
+    }
+    assert (await gateway.graphql("{ viewer { subject } }", session)).status_code == 401
+
+
+async def test_a_session_of_the_embedded_provider_beside_an_external_one(external: External) -> None:
+    runtime = external.gateway.runtime
+    token = runtime.issuer.mint("ada", organization="acme", scopes=[], ttl=60)
+    assert _wrong(await explain(runtime, token)).keys() == {"verdict"}
+    assert not await holds(external.gateway, {"Authorization": f"Bearer {token}"})
+    header, payload, _ = token.split(".")
+    assert _wrong(await explain(runtime, f"{header}.{payload}.{'A' * 86}")) == {
+        "verdict": "refused: the signature is wrong"
+    }
 
 
 def test_a_database_that_was_not_migrated_is_named(command: Callable[..., Outcome]) -> None:
