@@ -88,6 +88,7 @@ def _prepared(configuration: "Settings", listening: socket.socket, *, demo_data:
         asyncio.run(bring_up_to_date(configuration))
     if not demo_data:
         return banner(configuration, listening, None)
+    from gateway.adapters import lean_http  # noqa: F401  # before anybody loads httpx
     from gateway.demo import data as demo
 
     ready = with_database(lambda database: demo.prepare(configuration, database), configuration)

@@ -120,6 +120,26 @@ def test_who_supervises_others_loads_no_service(tmp_path: Path) -> None:
     assert (tmp_path / "data" / "crm.sqlite3").exists()
 
 
+_OF_A_DEMO = """
+import sys
+from gateway.server import serving
+serving.Server.run = lambda self, sockets: print("loaded", *sorted({name.partition(".")[0] for name in sys.modules}))
+sys.argv = ["crm-gateway", "serve", "--demo", "--port", "0"]
+from gateway.cli import main
+main()
+"""
+
+
+def test_a_demo_loads_no_console_of_a_library(tmp_path: Path) -> None:
+    """Its data is looked after before the application loads httpx with care (gateway/adapters/lean.py)."""
+    command = [sys.executable, "-c", _OF_A_DEMO]
+    done = subprocess.run(command, check=True, env=environment(tmp_path), capture_output=True, text=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert loaded[0] == "loaded"
+    assert "httpx" in loaded
+    assert "rich" not in loaded
+
+
 @pytest.mark.parametrize("name", WORDS)
 def test_the_help_of_a_command_is_its_own(name: str) -> None:
     group = typer.main.get_group(app)
