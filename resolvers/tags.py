@@ -28,6 +28,7 @@ from storage.new_rows import new_row
 from storage.queries import listables, merged_ids, records
 from storage.queries import tags as statements
 from storage.queries.history import Told
+from storage.queries.tags import LockedRecord
 from storage.rows import TagRow
 from storage.tables import Tag, TagLink
 from storage.tenancy.sessions import TenantSession
@@ -240,17 +241,18 @@ async def apply_tags(ctx: Context, input: TagsApply) -> list[TaggedRecord]:
     add, remove = input.add or [], input.remove or []
     ids = [as_uuid(i) for i in input.ids]
     async with ctx.writing() as session:
-        kinds = await statements.lock_records(session, [i for i in ids if i is not None])
-        if missing := [i for i in ids if i is not None and i not in kinds]:
+        locked = await statements.lock_records(session, [i for i in ids if i is not None])
+        if missing := [i for i in ids if i is not None and i not in locked]:
             leads = await merged_ids.leading(session, missing)
-            kinds |= await statements.lock_records(session, list(leads.values())) if leads else {}
+            locked |= await statements.lock_records(session, list(leads.values())) if leads else {}
             ids = [i if i is None else leads.get(i, i) for i in ids]
         words = ABSENT
-        if problems := [Problem(("ids", n), words, "reference") for n, i in enumerate(ids) if i not in kinds]:
+        if problems := [Problem(("ids", n), words, "reference") for n, i in enumerate(ids) if i not in locked]:
             raise Problems(problems)
+        kinds = {i: record.kind for i, record in locked.items()}
         if TaggedKind.CAMPAIGN in kinds.values():
             Rule(ScopeGroup.OUTREACH_MANAGE).enforce(ctx.principal)
-        before, after = await _put(session, {i: kinds[i] for i in ids if i is not None}, add, remove, ids)
+        before, after = await _put(session, locked, add, remove, ids)
         changed = [i for i in before if before[i] != after[i]]
         for kind in dict.fromkeys(kinds[i] for i in changed):  # a statement for each kind, or two
             await statements.touch(session, kind, [i for i in changed if kinds[i] is kind])
@@ -269,7 +271,7 @@ _NamesOf = dict[str, list[str]]
 
 async def _put(
     session: TenantSession,
-    kinds: Mapping[str, TaggedKind],
+    locked: Mapping[str, LockedRecord],
     add: Sequence[str],
     remove: Sequence[str],
     ids: Sequence[str | None],
@@ -278,7 +280,8 @@ async def _put(
     removed = await statements.named(session, remove)
     tags = await made(session, add, ("add",))
     gone = {tag.id for key, tag in removed.items() if key not in tags}
-    before = await statements.links_of(session, list(kinds))
+    kinds = {i: locked[i].kind for i in ids if i is not None}
+    before = await statements.links_of(session, kinds)
     after: _NamesOf = {}
     links, problems = [], []
     for record, had in before.items():
@@ -287,8 +290,9 @@ async def _put(
         if len(kept) + len(new) > TAGS_MAX:
             problems.append(Problem(("ids", ids.index(record)), f"would have more than {TAGS_MAX} tags", "too_long"))
         first = max((tag.position for tag in kept), default=-1) + 1
+        kind, made_at = kinds[record].value, locked[record].created_at
         links += [
-            new_row(TagLink, kind=kinds[record].value, record_id=record, tag_id=tag.id, position=first + n)
+            new_row(TagLink, kind=kind, record_id=record, tag_id=tag.id, position=first + n, record_created_at=made_at)
             for n, tag in enumerate(new)
         ]
         after[record] = [*(tag.name for tag in kept), *(tag.name for tag in new)]

@@ -8,7 +8,7 @@ from contract.errors import NotFound, Problem, Problems
 from contract.limits import TAGS_MAX
 from contract.normal_form import folded
 from contract.timeline import SUBJECTS, as_told
-from contract.vocabulary import DealStatus
+from contract.vocabulary import DealStatus, TaggedKind
 from resolvers.deals import move_of
 from resolvers.shared import changes
 from resolvers.shared.context import Acting
@@ -216,8 +216,9 @@ _Names = dict[int, tuple[list[str], list[str]]]
 async def _tag(session: TenantSession, kind: Kind, lines: Sequence[Line]) -> _Names:
     """Make the tags that rows name, and say which rows change those of their records."""
     named = [line for line in _good(lines) if line.tags is not None or line.added_tags]
+    tagged = TaggedKind(SUBJECTS[str(kind.model.__tablename__)])
     known = [line.record.id for line in named if line.record is not None]
-    links = await tagging.links_of(session, known) if known else {}
+    links = await tagging.links_of(session, dict.fromkeys(known, tagged))
     had = {line.index: [link.name for link in links.get(line.after.id, ())] for line in named}
     for line in named:
         line.tags = once([*(had[line.index] if line.tags is None else line.tags), *line.added_tags])
@@ -243,7 +244,7 @@ async def _tag(session: TenantSession, kind: Kind, lines: Sequence[Line]) -> _Na
         [
             new_row(
                 TagLink,
-                kind=SUBJECTS[str(kind.model.__tablename__)],
+                kind=tagged.value,
                 record_id=line_of[index].after.id,
                 tag_id=tags[folded(name)].id,
                 position=place,

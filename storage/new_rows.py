@@ -27,7 +27,7 @@ def new_row(model: Callable[P, ModelT], /, *_: P.args, **values: P.kwargs) -> Mo
     """A named tuple with every column of the table, by its attribute's name: the given values, or the defaults."""
     kind, defaults = _kind(model)
     given = derived(getattr(kind, MODEL), defaults, values)
-    row: ModelT = kind(**{name: given[name] if name in given else make() for name, make in defaults.items()})
+    row: ModelT = kind._make([given[name] if name in given else make() for name, make in defaults.items()])
     return row
 
 

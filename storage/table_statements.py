@@ -4,8 +4,9 @@ Their parameters are named after the table's attributes. `inside` an organizatio
 organization are pinned to it, the directory's that are shared among them; the directory's own sessions pin nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import orjson
@@ -137,29 +138,40 @@ def _key_names(model: type[SQLModel]) -> list[str]:
 
 def identity_of(model: type[SQLModel], row: AnyRow) -> tuple[AnyRow, ...]:
     """The whole key of a row."""
-    return tuple(getattr(row, a.key) for a in _mapped(model) if a.columns[0].primary_key)
+    key: tuple[AnyRow, ...] = _identity(model)(row)
+    return key
+
+
+@cache
+def _identity(model: type[SQLModel]) -> Callable[[AnyRow], AnyRow]:
+    """Gives the whole key of a row. There are as many cached values as tables."""
+    names = [a.key for a in _mapped(model) if a.columns[0].primary_key]
+    return attrgetter(*names) if len(names) > 1 else lambda row: (getattr(row, names[0]),)
 
 
 def many_inserted(model: type[SQLModel], rows: Sequence[AnyRow], dialect: Dialect) -> str:
     """The parameter of that."""
-    attributes = [(a.key, a.columns[0]) for a in _written(model)]
-    if any(isinstance(column.type, LargeBinary) for _, column in attributes):
+    columns = [a.columns[0] for a in _written(model)]
+    if any(isinstance(column.type, LargeBinary) for column in columns):
         raise TypeError(f"{model.__name__} has bytes, which JSON cannot carry")
+    values = [list(row) for row in map(_reader(model), rows)]
+    for index, column in enumerate(columns):
+        # SQLite has none of PostgreSQL's types: each value takes the form that its column's type gives it.
+        is_carried = dialect.name == "postgresql" and not isinstance(column.type, UTCDateTime)
+        if not is_carried and (encode := encoder(column.type, dialect)):
+            for row in values:
+                if row[index] is not None:
+                    row[index] = encode(row[index])
     if dialect.name == "sqlite":
-        # SQLite has none of these types: each value takes the form that its column's type gives it.
-        processes = [(key, encoder(column.type, dialect)) for key, column in attributes]
-        plain = [[_plain(getattr(row, key), process) for key, process in processes] for row in rows]
-        return orjson.dumps(plain).decode()
-    moments = [
-        (key, str(c.name), encoder(c.type, dialect) if isinstance(c.type, UTCDateTime) else None)
-        for key, c in attributes
-    ]
-    named = [{name: _plain(getattr(row, key), process) for key, name, process in moments} for row in rows]
-    return orjson.dumps(named, default=str).decode()
+        return orjson.dumps(values).decode()
+    names = [str(column.name) for column in columns]
+    return orjson.dumps([dict(zip(names, row, strict=True)) for row in values], default=str).decode()
 
 
-def _plain(value: object, process: Any) -> object:  # Any: the type's own function
-    return value if value is None or process is None else process(value)
+@cache
+def _reader(model: type[SQLModel]) -> Callable[[AnyRow], tuple[AnyRow, ...]]:
+    """Gives what is written of a row. There are as many cached values as tables."""
+    return attrgetter(*(a.key for a in _written(model)))
 
 
 @cache

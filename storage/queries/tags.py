@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Text, and_, bindparam, delete, exists, func, literal, select, text, update
 from sqlalchemy.dialects import postgresql
@@ -99,14 +100,26 @@ async def make_missing(session: TenantSession, names: Iterable[str]) -> dict[str
     return {folded(tag.name): tag for tag in made}
 
 
-async def lock_records(session: TenantSession, ids: Sequence[str]) -> dict[str, TaggedKind]:
-    """The kinds of the records that there are of these, locked against other writers."""
-    found: dict[str, TaggedKind] = {}
+@dataclass(frozen=True, slots=True)
+class LockedRecord:
+    """A record that nobody else changes meanwhile: its kind, and when it was made."""
+
+    kind: TaggedKind
+    created_at: datetime
+
+
+async def lock_records(session: TenantSession, ids: Sequence[str]) -> dict[str, LockedRecord]:
+    """The records that there are of these, locked against other writers."""
+    found: dict[str, LockedRecord] = {}
     for kind, model in MODELS.items():  # a statement for each table that has records with tags
-        own = select(col(model.id)).where(col(model.org_id) == session.org_id, _among(col(model.id), ids))
-        # In one order, so that two callers never wait for each other.
-        rows = await session.rows(own.order_by(col(model.id)).with_for_update())
-        found |= dict.fromkeys((row.id for row in rows), kind)
+
+        def build(model: AnyEntity = model) -> AnySelect:
+            own = select(model.id, model.created_at).where(model.org_id == ORG_PARAM, in_list(model.id, "ids"))
+            # In one order, so that two callers never wait for each other.
+            return own.order_by(model.id).with_for_update()
+
+        rows = await session.fetch(("tagged", kind), build, ids=list(ids))
+        found |= {row.id: LockedRecord(kind, row.created_at) for row in rows}
     return found
 
 
@@ -115,22 +128,27 @@ def _among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
     return any_of(column, bindparam(None, list(values), type_=TextList()))
 
 
-async def links_of(session: TenantSession, record_ids: Sequence[str]) -> dict[str, list[LinkedTag]]:
-    """The tags that records have, in the order in which they got them."""
-    linked = and_(col(Tag.org_id) == col(TagLink.org_id), col(Tag.id) == col(TagLink.tag_id))
-    wanted = (
-        select(col(TagLink.record_id), col(TagLink.tag_id), col(TagLink.position), col(Tag.name))
-        .join(Tag, linked)
-        .where(
-            col(TagLink.org_id) == session.org_id,
-            col(TagLink.kind).in_([kind.value for kind in MODELS]),
-            _among(col(TagLink.record_id), record_ids),
+async def links_of(session: TenantSession, records: Mapping[str, TaggedKind]) -> dict[str, list[LinkedTag]]:
+    """The tags that records have, in the order in which they got them; the records come with their kinds."""
+
+    def build() -> AnySelect:
+        linked = and_(col(Tag.org_id) == col(TagLink.org_id), col(Tag.id) == col(TagLink.tag_id))
+        return (
+            select(col(TagLink.record_id), col(TagLink.tag_id), col(TagLink.position), col(Tag.name))
+            .join(Tag, linked)
+            .where(
+                col(TagLink.org_id) == ORG_PARAM,
+                col(TagLink.kind) == bindparam("kind", type_=Text()),
+                in_list(col(TagLink.record_id), "ids"),
+            )
+            .order_by(col(TagLink.position), col(Tag.name))
         )
-        .order_by(col(TagLink.position), col(Tag.name))
-    )
-    found: dict[str, list[LinkedTag]] = {i: [] for i in record_ids}
-    for row in await session.rows(wanted):
-        found[row.record_id].append(LinkedTag(row.tag_id, row.name, row.position))
+
+    found: dict[str, list[LinkedTag]] = {i: [] for i in records}
+    for kind in dict.fromkeys(records.values()):  # a statement for each kind
+        ids = [i for i, its in records.items() if its is kind]
+        for row in await session.fetch("links_of", build, kind=kind.value, ids=ids):
+            found[row.record_id].append(LinkedTag(row.tag_id, row.name, row.position))
     return found
 
 

@@ -22,6 +22,7 @@ from storage.columns import (
     updated,
     versioned,
 )
+from storage.indexes import index_of_given
 
 
 class Account(Record, table=True):
@@ -31,7 +32,7 @@ class Account(Record, table=True):
     __events__ = {"account": "created updated deleted merged", "accounts": "upserted"}
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
-        Index("uq_accounts_org_id_external_key", "org_id", "external_key", unique=True),
+        index_of_given("org_id", "external_key", name="uq_accounts_org_id_external_key", unique=True),
         Index(None, "org_id", "created_at"),
         Index(None, "org_id", "updated_at"),
         Index(None, "org_id", "owner_id", "id"),

@@ -32,6 +32,7 @@ from storage.columns import (
     updated,
     versioned,
 )
+from storage.indexes import partial_index
 
 OCCURRED_AT = (
     "CASE type WHEN 'meeting' THEN coalesce(due_at, completed_at, created_at)"
@@ -40,7 +41,7 @@ OCCURRED_AT = (
 )
 """When an activity took or takes place (decision 227): `due_at` holds when a call began and a message was sent."""
 
-_OPEN_REMINDERS = text("remind_at IS NOT NULL AND completed_at IS NULL")
+_OPEN_REMINDERS = "remind_at IS NOT NULL AND completed_at IS NULL"
 
 
 class Activity(Record, table=True):
@@ -80,13 +81,7 @@ class Activity(Record, table=True):
         Index("ix_activities_contact", "org_id", "contact_id", text("occurred_at DESC"), "id"),
         Index("ix_activities_lead", "org_id", "lead_id", text("occurred_at DESC"), "id"),
         Index("ix_activities_owner", "org_id", "owner_id", text("occurred_at DESC"), "id"),
-        Index(
-            "ix_activities_reminders",
-            "org_id",
-            "remind_at",
-            sqlite_where=_OPEN_REMINDERS,
-            postgresql_where=_OPEN_REMINDERS,
-        ),
+        partial_index("ix_activities_reminders", "org_id", "remind_at", where=_OPEN_REMINDERS),
     )
 
     type: str = column(LINE, "What it is; of a meeting always `meeting`.", default="meeting", example="meeting")

@@ -7,6 +7,7 @@ from sqlmodel import Field
 
 from contract.chat import ChatRole, ChatRunStatus
 from storage.base import Directory, Document, Identifier, JsonDict, PlainText, Record, Tenant, now, tenant_key
+from storage.indexes import partial_index
 
 _STATUSES = ", ".join(f"'{status.value}'" for status in ChatRunStatus)
 _ROLES = ", ".join(f"'{role.value}'" for role in ChatRole)
@@ -63,21 +64,8 @@ class ChatRun(Record, table=True):
     __table_args__ = (
         tenant_key("chat_threads", "thread_id", ondelete="CASCADE"),
         CheckConstraint(f"status IN ({_STATUSES})", name="status"),
-        Index(
-            "uq_chat_runs_unfinished",
-            "org_id",
-            "thread_id",
-            unique=True,
-            sqlite_where=text(_UNFINISHED),
-            postgresql_where=text(_UNFINISHED),
-        ),
-        Index(
-            "ix_chat_runs_unfinished",
-            "org_id",
-            "subject",
-            sqlite_where=text(_UNFINISHED),
-            postgresql_where=text(_UNFINISHED),
-        ),
+        partial_index("uq_chat_runs_unfinished", "org_id", "thread_id", where=_UNFINISHED, unique=True),
+        partial_index("ix_chat_runs_unfinished", "org_id", "subject", where=_UNFINISHED),
         Index(None, "org_id", "thread_id", "created_at"),
         Index(None, "org_id", "finished_at"),
     )

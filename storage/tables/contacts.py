@@ -23,6 +23,7 @@ from storage.columns import (
     updated,
     versioned,
 )
+from storage.indexes import index_of_given
 
 
 class Contact(Record, table=True):
@@ -33,7 +34,7 @@ class Contact(Record, table=True):
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("accounts", "account_id"),
-        Index("uq_contacts_org_id_external_key", "org_id", "external_key", unique=True),
+        index_of_given("org_id", "external_key", name="uq_contacts_org_id_external_key", unique=True),
         Index(None, "org_id", "created_at"),
         Index(None, "org_id", "updated_at"),
         Index(None, "org_id", "owner_id", "id"),

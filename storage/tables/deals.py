@@ -31,6 +31,7 @@ from storage.columns import (
     updated,
     versioned,
 )
+from storage.indexes import index_of_given
 
 
 class Deal(Record, table=True):
@@ -52,18 +53,18 @@ class Deal(Record, table=True):
         tenant_key("deals", "parent_deal_id"),
         CheckConstraint("status IN ('open', 'won', 'lost')", name="status"),
         CheckConstraint("geo_scope IN ('local', 'regional', 'international')", name="geo_scope"),
-        Index("uq_deals_org_id_external_key", "org_id", "external_key", unique=True),
+        index_of_given("org_id", "external_key", name="uq_deals_org_id_external_key", unique=True),
         Index(None, "org_id", "created_at"),
         Index(None, "org_id", "updated_at"),
         Index(None, "org_id", "owner_id", "id"),
         Index(None, "org_id", "account_id", "created_at"),
         Index(None, "org_id", "stage_id", "created_at"),
-        Index(None, "org_id", "champion_id"),
-        Index(None, "org_id", "status", "closed_at"),
+        index_of_given("org_id", "champion_id"),
+        index_of_given("org_id", "status", "closed_at"),
         Index(None, "org_id", "status", "close_date"),
         Index(None, "org_id", "status", "currency", "closed_at", "close_date", "value"),
         Index(None, "org_id", "owner_id", "status", "closed_at"),
-        Index(None, "org_id", "parent_deal_id"),
+        index_of_given("org_id", "parent_deal_id"),
     )
 
     name: str = column(

@@ -4,9 +4,10 @@ from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
 from sqlmodel import Field
 
 from storage.base import Identifier, PlainText, Tenant
+from storage.indexes import partial_index
 
 _KIND = "kind IN ('account', 'contact')"
-_SHARED = text("size > 1")
+_SHARED = "size > 1"
 
 
 class MatchKey(Tenant, table=True):
@@ -32,12 +33,7 @@ class MatchGroup(Tenant, table=True):
     __table_args__ = (
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         CheckConstraint(_KIND, name="kind"),
-        Index(
-            "ix_match_groups_shared",
-            *("org_id", "kind", "sign", text("size DESC"), "key"),
-            sqlite_where=_SHARED,
-            postgresql_where=_SHARED,
-        ),
+        partial_index("ix_match_groups_shared", "org_id", "kind", "sign", text("size DESC"), "key", where=_SHARED),
     )
 
     kind: str = Field(sa_type=PlainText, primary_key=True)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 
 from contract.bulk_vocabulary import ExportFormat, ExportKind
 from contract.vocabulary import JobStatus
@@ -20,8 +20,9 @@ from storage.columns import (
     column,
     created,
 )
+from storage.indexes import partial_index
 
-_UNFINISHED = text("status IN ('queued', 'running')")
+_UNFINISHED = "status IN ('queued', 'running')"
 
 
 class DataExport(Record, table=True):
@@ -42,13 +43,7 @@ class DataExport(Record, table=True):
         CheckConstraint("status IN ('queued', 'running', 'succeeded', 'failed', 'superseded')", name="status"),
         CheckConstraint("complete = (status = 'succeeded')", name="complete"),
         Index(None, "org_id", "created_at"),
-        Index(
-            "ix_exports_unfinished",
-            "org_id",
-            "id",
-            sqlite_where=_UNFINISHED,
-            postgresql_where=_UNFINISHED,
-        ),
+        partial_index("ix_exports_unfinished", "org_id", "id", where=_UNFINISHED),
     )
 
     kind: str = column(ExportKind, "What it is.", example="deal")

@@ -22,6 +22,7 @@ from storage.columns import (
     versioned,
 )
 from storage.columns import NONE as NO_USE
+from storage.indexes import index_of_given
 
 
 class File(Record, table=True):
@@ -43,12 +44,7 @@ class File(Record, table=True):
         Index(None, "org_id", "name", "created_at", "id"),
         Index(None, "org_id", "folded_name"),
         Index(None, "org_id", "bytes", "created_at", "id"),
-        Index(
-            "ix_files_trashed",
-            *("org_id", "trashed_at"),
-            sqlite_where=text("trashed_at IS NOT NULL"),
-            postgresql_where=text("trashed_at IS NOT NULL"),
-        ),
+        index_of_given("org_id", "trashed_at", name="ix_files_trashed"),
     )
 
     name: str = column(

@@ -2,11 +2,12 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 
 from contract.limits import FILE_NAME_MAX
 from storage.base import Record, tenant_key
 from storage.columns import LINE, MOMENT, NONE, REFERENCE, WHOLE, column, created, folds, reference, updated, versioned
+from storage.indexes import index_of_given, partial_index
 
 
 class Folder(Record, table=True):
@@ -18,27 +19,19 @@ class Folder(Record, table=True):
         ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
         tenant_key("folders", "parent_id"),
         CheckConstraint("(trashed_at IS NULL) = (trash_root IS NULL)", name="trash"),
-        Index(
+        partial_index(
             "uq_folders_siblings",
-            *("org_id", "parent_id", "folded_name"),
+            "org_id",
+            "parent_id",
+            "folded_name",
+            where="trashed_at IS NULL AND parent_id IS NOT NULL",
             unique=True,
-            sqlite_where=text("trashed_at IS NULL AND parent_id IS NOT NULL"),
-            postgresql_where=text("trashed_at IS NULL AND parent_id IS NOT NULL"),
         ),
-        Index(
-            "uq_folders_top",
-            *("org_id", "folded_name"),
-            unique=True,
-            sqlite_where=text("trashed_at IS NULL AND parent_id IS NULL"),
-            postgresql_where=text("trashed_at IS NULL AND parent_id IS NULL"),
+        partial_index(
+            "uq_folders_top", "org_id", "folded_name", where="trashed_at IS NULL AND parent_id IS NULL", unique=True
         ),
         Index(None, "org_id", "parent_id", "name", "id"),
-        Index(
-            "ix_folders_trashed",
-            *("org_id", "trashed_at"),
-            sqlite_where=text("trashed_at IS NOT NULL"),
-            postgresql_where=text("trashed_at IS NOT NULL"),
-        ),
+        index_of_given("org_id", "trashed_at", name="ix_folders_trashed"),
     )
 
     name: str = column(

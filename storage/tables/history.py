@@ -6,10 +6,11 @@ from sqlalchemy import CheckConstraint, Column, Computed, ForeignKeyConstraint, 
 from sqlmodel import Field
 
 from storage.base import Document, Identifier, JsonDict, PlainText, Record, now
+from storage.indexes import partial_index
 
 FORMER_OWNER = "fields -> 'owner_id' ->> 0"
 """The owner that a change took the record from: of the first one it is who made the record (decision 234)."""
-_HANDED_OVER = text("former_owner IS NOT NULL")
+_HANDED_OVER = "former_owner IS NOT NULL"
 
 
 class RecordChange(Record, table=True):
@@ -28,12 +29,7 @@ class RecordChange(Record, table=True):
             name="subject_kind",
         ),
         Index("ix_record_changes_subject", "org_id", "subject_kind", "subject_id", text("at DESC"), "id"),
-        Index(
-            "ix_record_changes_owners",
-            *("org_id", "subject_kind", "subject_id", "at"),
-            sqlite_where=_HANDED_OVER,
-            postgresql_where=_HANDED_OVER,
-        ),
+        partial_index("ix_record_changes_owners", "org_id", "subject_kind", "subject_id", "at", where=_HANDED_OVER),
     )
 
     subject_kind: str = Field(sa_type=PlainText)

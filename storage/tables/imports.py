@@ -2,13 +2,14 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint
 
 from contract.bulk_vocabulary import ImportKind, ImportStatus
 from storage.base import JsonDict, Record, now, tenant_key
 from storage.columns import FLAG, LINE, MADE_AT, MOMENT, OBJECT, OBJECTS, REFERENCE, TEXT, WHOLE, column
+from storage.indexes import partial_index
 
-_UNFINISHED = text("status IN ('queued', 'running')")
+_UNFINISHED = "status IN ('queued', 'running')"
 
 
 class DataImport(Record, table=True):
@@ -26,13 +27,7 @@ class DataImport(Record, table=True):
         CheckConstraint("status IN ('queued', 'running', 'completed', 'failed', 'cancelled')", name="status"),
         CheckConstraint("rows = created + updated + unchanged + refused", name="rows"),
         Index(None, "org_id", "created_at", "id"),
-        Index(
-            "ix_imports_unfinished",
-            "org_id",
-            "id",
-            sqlite_where=_UNFINISHED,
-            postgresql_where=_UNFINISHED,
-        ),
+        partial_index("ix_imports_unfinished", "org_id", "id", where=_UNFINISHED),
     )
 
     kind: str = column(ImportKind, "What it is.", example="contact")

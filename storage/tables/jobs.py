@@ -8,8 +8,9 @@ from sqlmodel import Field
 from contract.vocabulary import JobStatus
 from storage.base import Directory, Identifier, JsonDict, Record, new_id, now
 from storage.columns import LINE, MADE_AT, MOMENT, NUMBER, OBJECT, WHOLE, column
+from storage.indexes import partial_index
 
-_UNFINISHED = text("key IS NOT NULL AND status IN ('queued', 'running')")
+_UNFINISHED = "key IS NOT NULL AND status IN ('queued', 'running')"
 
 
 class Job(Record, table=True):
@@ -25,15 +26,7 @@ class Job(Record, table=True):
         CheckConstraint("status IN ('queued', 'running', 'succeeded', 'failed', 'superseded')", name="status"),
         CheckConstraint("progress BETWEEN 0 AND 1", name="progress"),
         CheckConstraint("repeat_seconds > 0", name="repeat_seconds"),
-        Index(
-            "ux_jobs_unfinished",
-            "org_id",
-            "kind",
-            "key",
-            unique=True,
-            sqlite_where=_UNFINISHED,
-            postgresql_where=_UNFINISHED,
-        ),
+        partial_index("ux_jobs_unfinished", "org_id", "kind", "key", where=_UNFINISHED, unique=True),
     )
 
     kind: str = column(LINE, "What is to be done.", example="cx_report_render")

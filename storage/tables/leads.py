@@ -26,6 +26,7 @@ from storage.columns import (
     updated,
     versioned,
 )
+from storage.indexes import index_of_given
 
 
 class Lead(Record, table=True):
@@ -41,15 +42,15 @@ class Lead(Record, table=True):
         CheckConstraint("status IN ('new', 'working', 'qualified', 'converted', 'disqualified')", name="status"),
         CheckConstraint("source IN ('scan_badge', 'scan_card', 'manual')", name="source"),
         UniqueConstraint("org_id", "card_id"),
-        Index("uq_leads_org_id_external_key", "org_id", "external_key", unique=True),
+        index_of_given("org_id", "external_key", name="uq_leads_org_id_external_key", unique=True),
         Index(None, "org_id", "created_at"),
         Index(None, "org_id", "updated_at"),
         Index(None, "org_id", "owner_id", "id"),
         Index(None, "org_id", "folded_email"),
         Index(None, "org_id", "status", "created_at"),
-        Index(None, "org_id", "account_id"),
-        Index(None, "org_id", "contact_id"),
-        Index(None, "org_id", "deal_id"),
+        index_of_given("org_id", "account_id"),
+        index_of_given("org_id", "contact_id"),
+        index_of_given("org_id", "deal_id"),
     )
 
     status: str = column(

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
 
 from contract.vocabulary import JobStatus, ReportKind
@@ -22,6 +22,7 @@ from storage.columns import (
     updated,
     versioned,
 )
+from storage.indexes import index_of_given
 
 
 class Report(Record, table=True):
@@ -36,12 +37,7 @@ class Report(Record, table=True):
         ),
         Index(None, "org_id", "name", "id"),
         Index(None, "org_id", "owner_id", "id"),
-        Index(
-            "ix_reports_scheduled",
-            *("org_id", "next_at"),
-            sqlite_where=text("next_at IS NOT NULL"),
-            postgresql_where=text("next_at IS NOT NULL"),
-        ),
+        index_of_given("org_id", "next_at", name="ix_reports_scheduled"),
     )
 
     name: str = column(LINE, "The name, 1 to 200 characters.", least=1, example="Pipeline by stage")

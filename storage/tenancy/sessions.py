@@ -175,8 +175,8 @@ class TenantSession:
             table_statements.insertion_of_many, model, self._database.sql, inside=self._is_inside, missing=True
         )
         values = table_statements.many_inserted(model, rows, self._database.sql)
-        made = {tuple(key) for key in await self.fetch(("insert each missing", model), build, rows=values)}
-        return [row for row in rows if table_statements.identity_of(model, row) in made]
+        made = set(map(tuple, await self.fetch(("insert each missing", model), build, rows=values)))
+        return rows if len(made) == len(rows) else [r for r in rows if table_statements.identity_of(model, r) in made]
 
     async def update_each(self, rows: Sequence[SQLModel], *names: str) -> None:
         """Write these columns of rows of one table, as they have them, in one statement."""

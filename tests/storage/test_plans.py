@@ -26,7 +26,18 @@ from contract.vocabulary import SortDirection, TimelineKind
 from storage.base import new_id
 from storage.database import Database
 from storage.new_rows import new_row
-from storage.queries import child_pages, credentials, deals, health, history, listables, paging, timeline
+from storage.queries import (
+    child_pages,
+    credentials,
+    deals,
+    external_keys,
+    health,
+    history,
+    listables,
+    paging,
+    records,
+    timeline,
+)
 from storage.queries import tags as tagging
 from storage.queries.listable import Listable
 from storage.seeding import Plan, seed
@@ -78,21 +89,26 @@ class Seeded:
     def session(self) -> Any:
         return self.opened.reading(self.organization)
 
-    async def sent(self, work: Callable[[Any], Awaitable[Any]]) -> list[Sent]:
+    async def sent(self, work: Callable[[Any], Awaitable[Any]], *, writing: bool = False) -> list[Sent]:
         """The shapes that the work sends from a session of the organization."""
         kept: list[Sent] = []
-        send = self.opened.send
 
-        async def keeping(driver: Any, prepared: Any, parameters: list[Any]) -> list[Any]:
-            kept.append(Sent(prepared.text, parameters))
-            return await send(driver, prepared, parameters)
+        def keeping(told: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+            def keep(driver: Any, prepared: Any, parameters: list[Any]) -> Awaitable[Any]:
+                kept.append(Sent(prepared.text, parameters))
+                return told(driver, prepared, parameters)
 
-        self.opened.send = keeping  # type: ignore[method-assign]
+            return keep
+
+        told = {name: getattr(self.opened, name) for name in ("send", "count")}
         try:
-            async with self.session() as session:
+            for name, tell in told.items():
+                setattr(self.opened, name, keeping(tell))
+            async with self.opened.writing(self.organization) if writing else self.session() as session:
                 await work(session)
         finally:
-            del self.opened.send  # type: ignore[method-assign]
+            for name in told:
+                delattr(self.opened, name)
         return kept
 
 
@@ -597,6 +613,26 @@ async def test_the_board_is_added_up_from_the_roll_up(seeded: Seeded) -> None:
     assert "FROM deals" not in whole.text
     [named] = await seeded.sent(lambda session: deals.totals(session, Compare("name", Op.CONTAINS, "a")))
     assert "deal_cells" not in named.text
+
+
+@pytest.mark.parametrize("model", [Account, Contact, Deal], ids=lambda model: model.__tablename__)
+async def test_records_by_their_keys_elsewhere(seeded: Seeded, model: Any) -> None:
+    """The index holds the records that have a key alone (decision 1143)."""
+    [sent] = await seeded.sent(lambda session: external_keys.ids_by_key(session, model, ["a", "b"]))
+    for plan in await explain(seeded, sent):
+        assert f"uq_{model.__tablename__}_org_id_external_key" in plan.indexes, plan
+        assert model.__tablename__ not in plan.scanned, plan
+
+
+async def test_what_names_a_record_that_goes(seeded: Seeded) -> None:
+    """Each index holds the records that name one alone (decision 1143)."""
+    for column in (Deal.champion_id, Deal.parent_deal_id):
+        sent = await seeded.sent(
+            lambda session, column=column: records.null_references(session, column, value=new_id()), writing=True
+        )
+        for plan in await explain(seeded, sent[-1]):
+            assert f"ix_deals_org_id_{column.key}" in plan.indexes, plan
+            assert not plan.scanned, plan
 
 
 async def test_the_factors_of_snapshots(seeded: Seeded) -> None:
