@@ -40,6 +40,8 @@ _AVERAGES: Final = frozenset(
 )
 _MAKING: Final = frozenset({"create", "add", "make", "capture"})
 """What somebody does: whoever made a record need not own it."""
+_MADE: Final = frozenset({"accounts", "contacts", "campaigns"})
+"""Entities of which periods are about their making, for want of another date."""
 _LENGTHS: Final = {"deals": frozenset({"sales_cycle_days", "stage_days"}), "leads": frozenset({"days_to_convert"})}
 
 
@@ -131,8 +133,8 @@ class _Assembly:
             measures.append("count")  # which is the pipeline by stage
         if len(measures) == 1:
             measures[:] = [*_BESIDE.get(measures[0], ()), measures[0]]
-        if measures == ["stage_days"] and not slots.by:
-            self.by.append("stage")
+        if measures == ["stage_days"] and "stage" not in self.by and (not self.by or self._is_each_stage()):
+            self.by.insert(0, "stage")
         if not measures and self._is_counted():
             measures.append("count")
 
@@ -158,6 +160,10 @@ class _Assembly:
         is_narrowed = bool(slots.by or slots.grain or slots.conditions or slots.stretches)
         if is_narrowed and " of leads that " in share.casefold():
             raise Unmade(share.split()[0])
+
+    def _is_each_stage(self) -> bool:
+        """Says whether the words of the time that deals stay name its groups already."""
+        return "each stage" in self.slots.said.get("stage_days", "").casefold()
 
     def _has_status(self, status: str) -> bool:
         found = self.slots.condition("status")
@@ -194,7 +200,8 @@ class _Assembly:
         slots, name = self.slots, self._date
         if slots.is_compared and len(slots.stretches) != 2:
             raise Unmade("compare")
-        if slots.is_undated and slots.date is None and (slots.stretches or slots.grain is not None):
+        is_timed = bool(slots.stretches) or slots.grain is not None
+        if is_timed and slots.date is None and (slots.is_undated or self._is_of_another_time()):
             raise Unmade(slots.stretches[0].words if slots.stretches else f"{slots.grain}")
         if not slots.stretches and slots.grain is None:
             if slots.date is not None:
@@ -221,9 +228,20 @@ class _Assembly:
                 slots.add(name, Operator.IS_NOT_NULL)
                 slots.assume(f"periods are by {said}")
 
+    def _is_of_another_time(self) -> bool:
+        """Says whether a period may be that of something else than when the records were made: of their health, of what
+        they are linked to, of a figure (decision 1017).
+        """
+        slots = self.slots
+        if slots.entity not in _MADE or slots.weak_date is not None:
+            return False
+        named = [one.field for one in slots.conditions] + [slots.order[0] if slots.order is not None else ""]
+        is_linked = any(one.op in (Operator.EXISTS, Operator.MISSING) for one in slots.conditions)
+        return is_linked or any(map(_is_health, named)) or any(name != "count" for name in slots.measures)
+
     def _is_ahead(self) -> bool:
         """Says whether the period has days that are not over."""
-        return any(stretch.end is None or stretch.end > self.today for stretch in self.slots.stretches)
+        return any(stretch.is_ahead(self.today) for stretch in self.slots.stretches)
 
     def _both(self, stretches: Sequence[Stretch]) -> Stretch:
         """Two neighbouring periods as one, by whose width the records are grouped."""
@@ -298,6 +316,10 @@ class _Assembly:
 
     def _is_by_text(self) -> bool:
         return len(self.by) == 1 and self.by[0] != "stage" and not self.entity.dimensions[self.by[0]].is_date
+
+
+def _is_health(name: str) -> bool:
+    return name.startswith("health_")
 
 
 class _Dates(Exception):

@@ -37,6 +37,7 @@ _NOT_MET: Final = (
     *(("not", "visited"), ("not", "been", "visited"), ("not", "meet"), ("never", "been", "met"), ("not", "seen")),
     *(("not", "had", "a", "meeting", "with"),),
 )
+_WHOSE: Final = (("owned", "by"), ("assigned", "to"), ("belonging", "to"), ("by",), ("of",), ("from",), ("for",))
 _MET: Final = (("met", "with"), ("meet", "with"), ("met",), ("meet",))
 _COMMON: Final = frozenset({"other", "new", "all", "none", "no", "unknown", "any"})
 _PREPOSITIONS: Final = (
@@ -74,9 +75,8 @@ def without(reader: "Reader") -> int:
 def _is_somebodys(reader: "Reader") -> bool:
     """Says whether a person is said to have met the records, which are not only those that the person owns."""
     for place in range(max(0, reader.place - 3), reader.place):
-        found = reader.names.at(reader.tokens, place, reader.entity)
-        is_owner = found is not None and any(name == "owner" for name, _ in found[0])
-        if reader.tokens[place].form == "i" or (is_owner and not reader.tokens[place].text.endswith(("'s", "’s"))):
+        is_owner = _is_owner(reader, place) and not reader.tokens[place].text.endswith(("'s", "’s"))
+        if reader.tokens[place].form == "i" or is_owner or (reader.dimension(place) or ("", 0))[0] == "owner":
             return True
     return False
 
@@ -175,6 +175,9 @@ def _link(
         if weak is None:
             reader.slots.unread += reader.tokens[place : place + size + length]
             return size + length
+        if weak == "close_date" and date is not None and stretch.is_ahead(reader.today) and not there.conditions:
+            there.add("status", value="open")
+            reader.slots.assume("deals that are closing are open")
         end = reader.today if stretch.is_back and target == "meetings" else stretch.end
         for op, day in ((Operator.GTE, stretch.start), (Operator.LT, end)):
             if day is not None:
@@ -188,7 +191,29 @@ def _link(
         reader.slots.assume(words)
     op = Operator.EXISTS if is_there else Operator.MISSING
     reader.slots.conditions.append(AnalyticsCondition(field=sense.name, op=op, where=there.conditions or None))
-    return size + length if stretch is not None else read
+    read = size + length if stretch is not None else read
+    somebody = _somebody(reader, place + read, is_met=is_met and stretch is None)
+    reader.slots.unread += reader.tokens[place + read : place + read + somebody]
+    return read + somebody
+
+
+def _somebody(reader: "Reader", place: int, *, is_met: bool) -> int:
+    """How many words say there whose the linked records are, which no condition can say (decision 1017)."""
+    size = _size(reader, _WHOSE, place)
+    at = reader.behind_articles(place + size)
+    if not size or at >= len(reader.tokens):
+        return 0
+    if reader.tokens[at].form in ("me", "mine", "my") or _is_owner(reader, place + size) or _is_owner(reader, at):
+        return at + 1 - place
+    at += 1 if reader.tokens[at].form in ("each", "every") else 0
+    dimension = reader.dimension(at) if is_met else None
+    return at + 1 - place if dimension is not None and dimension[0] == "owner" else 0
+
+
+def _is_owner(reader: "Reader", place: int) -> bool:
+    """Says whether a person is named there."""
+    found = reader.names.at(reader.tokens, place, reader.entity)
+    return found is not None and any(name == "owner" for name, _ in found[0])
 
 
 def _states(reader: "Reader", target: str, place: int) -> tuple[list[Sense], int]:

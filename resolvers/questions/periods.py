@@ -22,6 +22,10 @@ class Stretch:
     grain: DateGrain | None = None
     is_back: bool = False
 
+    def is_ahead(self, today: date) -> bool:
+        """Says whether it has days that are not over."""
+        return self.end is None or self.end > today
+
 
 GRAINS: Final = {g.value: g for g in DateGrain}
 _THIS = {"this", "current"}

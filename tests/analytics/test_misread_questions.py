@@ -55,6 +55,23 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("How many deals did I create this month?", "create"),
         ("Which accounts did I meet last month?", "meet"),
         ("Which accounts did The member meet last month?", "meet"),
+        ("Accounts met by The member last month", "by"),
+        ("Accounts met by me", "me"),
+        ("Accounts met by each rep last month", "rep"),
+        ("How many accounts did each rep meet last month?", "meet"),
+        ("Which owner met the most accounts last month?", "met"),
+        ("Accounts with open deals owned by me", "owned"),
+        ("Deals with meetings by The admin", "by"),
+        ("Accounts without deals of mine", "mine"),
+        ("Accounts met each month this year", "this year"),
+        ("Accounts with deals won by month", "month"),
+        ("Contacts with deals by quarter", "quarter"),
+        ("Accounts without contacts per month", "month"),
+        ("Average health this month", "this month"),
+        ("Average health by month", "month"),
+        ("Accounts with the worst health last quarter", "last quarter"),
+        ("Accounts with health below 50 this month", "this month"),
+        ("Reply rate by campaign this month", "this month"),
     ],
 )
 async def test_what_may_mean_two_things_is_declined_with_its_word(one: Tenant, question: str, word: str) -> None:
@@ -74,6 +91,37 @@ async def test_what_may_mean_two_things_is_declined_with_its_word(one: Tenant, q
 async def test_numbers_that_mean_one_thing_are_read(one: Tenant, question: str, value: str) -> None:
     found = [condition.value for condition in (await planned(one, question)).query.where]
     assert found == [value, "EUR"]
+
+
+@pytest.mark.parametrize(
+    ("question", "entity", "by", "fields"),
+    [
+        ("Accounts created each month with open deals", "accounts", ["created_at"], ["deals", "created_at"]),
+        ("New accounts without contacts per month", "accounts", ["created_at"], ["contacts", "created_at"]),
+        ("Average health of accounts created this year", "accounts", [], ["created_at", "created_at"]),
+        ("Accounts we met last month by owner", "accounts", ["owner"], ["meetings"]),
+        ("My deals without meetings", "deals", ["value", "close_date"], ["owner", "meetings"]),
+        ("Average time in each stage by owner", "deals", ["stage", "owner"], []),
+    ],
+)
+async def test_what_says_whose_and_when_is_read(
+    one: Tenant, question: str, entity: str, by: list[str], fields: list[str]
+) -> None:
+    """Decision 1017."""
+    query = (await planned(one, question)).query
+    assert (query.entity, query.by, [condition.field for condition in query.where]) == (entity, by, fields)
+
+
+async def test_linked_deals_that_are_closing_are_open(one: Tenant) -> None:
+    """Decision 276: as deals that are asked for themselves."""
+    ahead = (await planned(one, "Accounts with deals closing next month")).query.where[0].where or []
+    assert [(c.field, c.value) for c in ahead] == [
+        ("status", "open"),
+        ("close_date", "2026-12-01"),
+        ("close_date", "2027-01-01"),
+    ]
+    over = (await planned(one, "Accounts with deals closing last month")).query.where[0].where or []
+    assert [c.field for c in over] == ["close_date", "close_date"]
 
 
 async def test_signs_between_words_say_nothing(one: Tenant) -> None:
