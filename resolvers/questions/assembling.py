@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
-from contract.analytics_queries import Operator
+from contract.analytics_queries import OF_LINKS, Operator
 from contract.analytics_results import ChartKind
 from contract.catalog import ColumnKind, DateGrain, Entity
 from contract.vocabulary import DealStatus, SortDirection
-from resolvers.analytics_inputs import AnalyticsOrder, AnalyticsQuery
+from resolvers.analytics_inputs import AnalyticsCondition, AnalyticsOrder, AnalyticsQuery
 from resolvers.questions.listing import Unmade, first_of, listed
 from resolvers.questions.periods import Stretch
 from resolvers.questions.plans import Plan
@@ -201,7 +201,11 @@ class _Assembly:
         if slots.is_compared and len(slots.stretches) != 2:
             raise Unmade("compare")
         is_timed = bool(slots.stretches) or slots.grain is not None
-        if is_timed and slots.date is None and (slots.is_undated or self._is_of_another_time()):
+        is_of_another_time = slots.weak_date is None and (
+            may_be_of_another_time(slots.entity, slots.conditions, slots.measures)
+            or (slots.order is not None and _is_health(slots.order[0]))
+        )
+        if is_timed and slots.date is None and (slots.is_undated or is_of_another_time):
             raise Unmade(slots.stretches[0].words if slots.stretches else f"{slots.grain}")
         if not slots.stretches and slots.grain is None:
             if slots.date is not None:
@@ -227,17 +231,6 @@ class _Assembly:
             if not slots.stretches:
                 slots.add(name, Operator.IS_NOT_NULL)
                 slots.assume(f"periods are by {said}")
-
-    def _is_of_another_time(self) -> bool:
-        """Says whether a period may be that of something else than when the records were made: of their health, of what
-        they are linked to, of a figure (decision 1017).
-        """
-        slots = self.slots
-        if slots.entity not in _MADE or slots.weak_date is not None:
-            return False
-        named = [one.field for one in slots.conditions] + [slots.order[0] if slots.order is not None else ""]
-        is_linked = any(one.op in (Operator.EXISTS, Operator.MISSING) for one in slots.conditions)
-        return is_linked or any(map(_is_health, named)) or any(name != "count" for name in slots.measures)
 
     def _is_ahead(self) -> bool:
         """Says whether the period has days that are not over."""
@@ -316,6 +309,17 @@ class _Assembly:
 
     def _is_by_text(self) -> bool:
         return len(self.by) == 1 and self.by[0] != "stage" and not self.entity.dimensions[self.by[0]].is_date
+
+
+def may_be_of_another_time(entity: str, conditions: Sequence[AnalyticsCondition], measures: Sequence[str]) -> bool:
+    """Says whether a period may be that of something else than when the records were made (decision 1017).
+
+    Their health, what they are linked to and figures have times of their own.
+    """
+    if entity not in _MADE:
+        return False
+    is_linked = any(one.op in OF_LINKS for one in conditions)
+    return is_linked or any(_is_health(one.field) for one in conditions) or any(name != "count" for name in measures)
 
 
 def _is_health(name: str) -> bool:

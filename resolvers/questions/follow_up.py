@@ -9,7 +9,7 @@ from contract.catalog import Entity
 from contract.vocabulary import SortDirection
 from resolvers.analytics_checks import name_of
 from resolvers.analytics_inputs import AnalyticsCondition, AnalyticsOrder, AnalyticsQuery
-from resolvers.questions.assembling import days, figure_of, measured
+from resolvers.questions.assembling import days, figure_of, may_be_of_another_time, measured
 from resolvers.questions.grammar import Reader
 from resolvers.questions.names import Names
 from resolvers.questions.plans import Plan
@@ -116,6 +116,8 @@ def _date_of(previous: AnalyticsQuery, entity: Entity, dates: Sequence[str]) -> 
     states = [one.value for one in previous.where if one.field in ("status", "health_trend")]
     if states and previous.entity == "deals":
         return "close_date" if states[0] in ("won", "lost", ["won", "lost"]) else None
+    if may_be_of_another_time(previous.entity, previous.where, previous.measures):
+        return None
     if states:  # when other records came into their state is not known (decision 1040)
         return "converted_at" if states == ["converted"] else None
     return DATE_OF.get(previous.entity)
@@ -130,6 +132,11 @@ def _order(
     if wanted is not None and wanted[0] in names:
         return [_by(*wanted)]
     is_first = slots.ranks is not None or slots.first is not None
+    is_by_periods = bool(measures and by) and entity.dimensions[by[0]].is_date
+    if is_by_periods and slots.ranks is not None:
+        return [_by(figure_of(measures), slots.ranks)]
+    if is_by_periods and list(by) != previous.by:
+        return []
     kept = [one for one in previous.order_by if one.field in names]
     if measures and (is_first or previous.order_by) and by and not entity.dimensions[by[0]].is_date:
         figure = figure_of(measures)

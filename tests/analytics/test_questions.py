@@ -19,6 +19,7 @@ import pytest
 
 from contract.analytics_results import ChartKind, Result
 from contract.catalog import CATALOG
+from contract.vocabulary import SortDirection
 from resolvers.analytics_inputs import AnalyticsQuery
 from resolvers.analytics_queries import prepare
 from resolvers.charts import chart_of
@@ -328,6 +329,8 @@ FOLLOW_UPS = [
     ("How many leads by status?", "How many open deals do we have?", "How many open deals do we have?"),
     ("Top 10 open deals by value", "top 5", "Top 5 open deals by value"),
     ("Win rate by owner", "and win rate by industry", "Win rate by industry"),
+    ("Meetings per owner last month", "by month", "Meetings by month last month"),
+    ("Meetings per owner last month", "by week and owner", "Meetings by week and owner last month"),
 ]
 
 
@@ -343,6 +346,24 @@ async def test_a_follow_up_changes_the_last_plan(one: Tenant, first: str, second
     assert conditions(after) == conditions(expected)
     assert after.query.model_copy(update={"where": []}) == expected.query.model_copy(update={"where": []})
     assert after.follows == (not second.startswith("How many"))
+
+
+async def test_the_first_of_periods_are_those_with_the_highest_figure(one: Tenant) -> None:
+    before = await planned(one, "Meetings per month")
+    after = await planned(one, "top 2", before.query)
+    assert [(one.field, one.direction) for one in after.query.order_by] == [("count", SortDirection.DESC)]
+    assert after.query.first == 2
+
+
+@pytest.mark.parametrize(
+    "first", ["Average health by industry", "Accounts with the worst health", "Which accounts have no open deal?"]
+)
+async def test_a_follow_up_guesses_no_date_either(one: Tenant, first: str) -> None:
+    """Decision 1017."""
+    before = await planned(one, first)
+    for question, words in (("and last month?", "last"), ("by month", "month")):
+        assert words in " ".join((await refused(one, question, before.query)).unread)
+    assert (await planned(one, "by owner", before.query)).query.by == ["owner"]
 
 
 async def test_follow_ups_need_something_to_follow(one: Tenant) -> None:
