@@ -1,5 +1,6 @@
 """The command line's words, and how each way of going wrong ends. A command's module is loaded when it is named."""
 
+import sys
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -8,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from contract.errors import GatewayError, Unavailable
-from gateway.commands.outcome import BAD_CONFIGURATION, MISSING, fail
+from gateway.commands.outcome import BAD_CONFIGURATION, MISSING, USAGE, fail
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ app.callback()(lambda: None)
 
 def run() -> None:
     """Run a command; what goes wrong in a way that can be explained is one line on stderr."""
+    if not all(argument.isascii() or _is_unicode(argument) for argument in sys.argv):
+        fail("The arguments are no UTF-8: look at the terminal's encoding.", USAGE)
     try:
         app()
     except Unavailable:
@@ -103,6 +106,15 @@ def run() -> None:
     except Exception as error:
         _explain(error)
         raise
+
+
+def _is_unicode(argument: str) -> bool:
+    """Says whether the bytes of an argument were a text; Python has lone surrogates for those that are none."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _explain(error: Exception) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateway.settings import Settings
     from storage.database import Database
 
-FAILED, WOULD_CHANGE, MISSING, BAD_CONFIGURATION = 1, 3, 69, 78
+FAILED, USAGE, WOULD_CHANGE, MISSING, BAD_CONFIGURATION = 1, 2, 3, 69, 78
 T = TypeVar("T")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the data as JSON.")]

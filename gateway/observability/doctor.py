@@ -143,12 +143,15 @@ async def _jobs(runtime: Runtime) -> Finding:
         depth = await jobs.depth(session)
         beating = await jobs.beating(session, now() - timedelta(seconds=runtime.settings.job_lease_seconds))
     late = _since(depth.first_due_at)
-    message = f"{depth.due} due, the first for {late.total_seconds():.0f} s; {beating or 'no'} workers beat"
+    message = f"{depth.due} due, the first for {late.total_seconds():.0f} s; {beating or 'no'} {_BEAT[beating == 1]}"
     advice = "start `crm-gateway worker`, or `serve` without --no-worker; where one runs, look at its log"
     if not beating and (unbegun := _since(await _unbegun(runtime.database))) > LATE_MOST:
         late = max(late, unbegun)
         message += f", and what they begin by themselves has waited for {unbegun.total_seconds():.0f} s"
     return Finding("jobs", beating > 0 or late <= LATE_MOST, message, advice)
+
+
+_BEAT: Final = ("workers beat", "worker beats")
 
 
 async def _unbegun(database: Database) -> datetime | None:

@@ -143,6 +143,12 @@ async def test_a_name_is_one_line_that_shows_something(run: Any, tmp_path: Path,
     assert (await run("org", "list")).out == "one\topen\t0\tOne\n"
 
 
+async def test_an_argument_that_is_no_text_is_refused_by_every_command(run: Any) -> None:
+    for words in (["org", "suspend"], ["token", "--user"], ["member", "list", "--org"], ["key", "list", "--user"]):
+        outcome = await run(*words, "a\udcffb", code=2)
+        assert outcome.err == "The arguments are no UTF-8: look at the terminal's encoding.\n"
+
+
 async def test_what_a_file_has_in_vain_is_told(run: Any, tmp_path: Path) -> None:
     """Decision 1004: else fifty organizations would have no members, for want of a letter."""
     file = tmp_path / "organizations.jsonl"
