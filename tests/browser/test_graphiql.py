@@ -15,6 +15,8 @@ from tests.support.graphiql import open_tab, ready, run, write
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SALES, PARTNERS = "Demo Sales", "Demo Partners"
+MARKED_MS = 1_500
+"""So long after a text the editor has marked it."""
 
 
 async def test_the_first_example_runs_with_the_network_cut(
@@ -67,6 +69,18 @@ async def test_beside_an_answer_stands_what_it_cost_and_where_there_is_none_how_
     faces = "[...document.fonts].filter((face) => face.weight === '700' && face.status === 'loaded').length"
     assert await page.evaluate(faces) >= 1
     assert offline.complaints == []
+
+
+async def test_no_box_is_drawn_around_a_dash(offline: Any, live_link: str) -> None:
+    """Decision 1149."""
+    page: Page = offline.page
+    await page.goto(live_link)
+    await ready(page)
+    await open_tab(page, "DealBoard")
+    await run(page)
+    await expect(page.locator(".graphiql-response .view-lines")).to_contain_text("–")
+    await page.wait_for_timeout(MARKED_MS)
+    assert await page.locator(".unicode-highlight").count() == 0
 
 
 async def test_a_mutation_takes_an_idempotency_key(offline: Any, live_link: str) -> None:

@@ -16,6 +16,7 @@ import "./page.css";
 import { Answers, clearAnswers } from "./answers.jsx";
 import { Ask } from "./ask.jsx";
 import { Bar } from "./bar.jsx";
+import { Characters } from "./characters.jsx";
 import { CopyAsCurl } from "./copy-as-curl.jsx";
 import { inWords } from "./cost.js";
 import * as credentials from "./credentials.js";
@@ -152,6 +153,7 @@ function Page() {
                 {copy}
                 <CopyAsCurl onSay={(text) => setNotice({ kind: "ready", text })} />
                 <Answers />
+                <Characters />
               </>
             )}
           </GraphiQL.Toolbar>
