@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from contract.analytics_queries import Operator
 from contract.catalog import ColumnKind
-from resolvers.questions.periods import GRAINS, Stretch, stretch_at
+from resolvers.questions.periods import GRAINS, MONTHS, Stretch, stretch_at
 from resolvers.questions.tokens import starts
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def numbered(reader: "Reader") -> int:
     ):
         second = reader.figure(size + 3)
         is_time = stretch_at(reader.tokens[reader.place + size :], reader.today) is not None
-        if second is None or (is_time and not named and not _is_amount(reader, size + 1, size + 4)):
+        is_time &= not named and not _is_amount(reader, size + 1, size + 4)
+        if second is None or is_time or reader.form(size + 4) in MONTHS:
             return 0
         reader.slots.add(name, Operator.GTE, str(first))
         reader.slots.add(name, Operator.LTE, str(second))
@@ -121,7 +122,7 @@ def numbered(reader: "Reader") -> int:
         if starts(reader.tokens, reader.place + size, words):
             at = size + len(words)
             figure = reader.figure(at)
-            if figure is None or reader.form(at + 1) in GRAINS:
+            if figure is None or reader.form(at + 1) in GRAINS or reader.form(at + 1) in MONTHS:
                 return 0
             reader.slots.add(name, op, str(figure))
             return at + 1 + _unit(reader, name, at + 1)

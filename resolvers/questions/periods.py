@@ -36,6 +36,7 @@ _MONTHS = (
     *("november", "december"),
 )
 _SHORT = {name[:3]: n for n, name in enumerate(_MONTHS, 1)} | {"sept": 9}
+MONTHS: Final = frozenset({*_MONTHS, *_SHORT})
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10, "twelve": 12}
 
 

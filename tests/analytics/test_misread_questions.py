@@ -55,6 +55,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("How many deals did I create this month?", "create"),
         ("Which accounts did I meet last month?", "meet"),
         ("Which accounts did The member meet last month?", "meet"),
+        ("Deals won between 1 and 15 October", "between"),
+        ("Deals won over 5 May", "5"),
         ("Accounts met by The member last month", "by"),
         ("Accounts met by me", "me"),
         ("Accounts met by each rep last month", "rep"),
