@@ -214,9 +214,12 @@ class _Deck:
             narrative(slide, (left + 0.3, 2.5, 5.2, 4.1), section.paragraphs, size, color)
 
     def findings(self) -> None:
-        for start in range(0, min(len(self.content.findings), 4 * _MOST_PAGES), 4):
-            shown = self.content.findings[start : start + 4]
-            title = "Findings" if start == 0 else "Findings, continued"
+        """Four on a slide at the most, spread so that no slide is left with a single one beside full ones."""
+        findings = self.content.findings[: 4 * _MOST_PAGES]
+        slides = -(-len(findings) // 4)
+        for number in range(slides):
+            shown = findings[len(findings) * number // slides : len(findings) * (number + 1) // slides]
+            title = "Findings" if number == 0 else "Findings, continued"
             slide = self.slide(title, "\n\n".join(_told(one) for one in shown))
             for index, one in enumerate(shown):
                 self.finding(slide, one, 1.75 + index * 1.26)

@@ -270,3 +270,19 @@ def test_no_sheet_shows_a_key_of_json() -> None:
     found = [text for _, text in cells(render_spreadsheet(content(analysis=analysis)))]
     assert [text for text in found if re.search(r"\w_\w|^pages \d", text)] == []
     assert {"Formula version", "Pages", "Page kind", "Address"} <= set(found)
+
+
+@pytest.mark.parametrize(("number", "shares"), [(1, [1]), (4, [4]), (5, [2, 3]), (9, [3, 3, 3])])
+def test_findings_are_spread_over_their_slides(number: int, shares: list[int]) -> None:
+    findings = [{"title": f"Finding no. {index}", "severity": "low"} for index in range(number)]
+    texts = [
+        [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
+        for slide in Presentation(BytesIO(render_deck(content(analysis={"findings": findings})))).slides
+    ]
+    told = [
+        [text for text in slide if text.startswith("Finding no. ")]
+        for slide in texts
+        if slide[0].startswith("Findings")
+    ]
+    assert [len(one) for one in told] == shares
+    assert [title for slide in told for title in slide] == [one["title"] for one in findings]
