@@ -111,7 +111,7 @@ async def link_channel(ctx: Context, integration_id: str, channel_id: str, input
 async def unlink_channel(ctx: Context, integration_id: str, channel_id: str) -> Integration:
     """Follow a channel no more; its meetings stay. Raises NotFound or Forbidden."""
     async with ctx.writing() as session:
-        integration = await own_to_change(ctx, session, integration_id)
+        integration = await own_to_change(ctx, session, integration_id, ("integration_id",))
         name = await _named(session, integration, channel_id)
         stream = await notices.stream_named(session, integration.id, CHANNEL, name)
         link = None if stream is None else await session.find(StreamLink, stream_id=stream.id)
@@ -127,12 +127,13 @@ async def unlink_channel(ctx: Context, integration_id: str, channel_id: str) -> 
 
 async def _own_chat(ctx: Context, session: TenantSession, integration_id: str) -> Integration:
     """The connection, locked, of a provider of chats. Raises NotFound, Forbidden or InvalidState."""
-    integration = await own_to_change(ctx, session, integration_id)
+    at: Path = ("input", "integration_id")
+    integration = await own_to_change(ctx, session, integration_id, at)
     info = BY_PROVIDER[IntegrationProvider(integration.provider)]
     if IntegrationStreamKind.CHANNEL not in info.kinds:
-        raise InvalidState(f"{info.name} has no chat channels", field=("id",))
+        raise InvalidState(f"{info.name} has no chat channels", field=at)
     if integration.status not in COMPLETE:
-        raise InvalidState("The connection is not complete, or is being removed", field=("id",))
+        raise InvalidState("The connection is not complete, or is being removed", field=at)
     return integration
 
 

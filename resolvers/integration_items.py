@@ -1,6 +1,7 @@
 """Reads the ledger of what a connection showed and what became of each piece, and keeps its owner's decisions."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from contract.criteria import All, Compare, Condition, ListQuery, Op, Selection
 from contract.errors import InvalidState, NotFound
@@ -110,6 +111,18 @@ async def subject_of_item(ctx: Context, item_id: str) -> str | None:
         return item.subject
     found = await _listed(ctx, item.integration_id)
     return item.subject if found and is_own(ctx, found[0]) else None
+
+
+@requires(ScopeGroup.MEETINGS_READ)
+async def seen_at_of_item(ctx: Context, item: Item) -> datetime:
+    """Says when the provider last showed an item of the caller's (decision 1012)."""
+
+    async def load(ids: list[str]) -> list[datetime | None]:
+        async with ctx.reading() as session:
+            found = await sync.last_shown(session, ids)
+        return [found.get(i) for i in ids]
+
+    return await ctx.loader("integration_items_shown", load).load(item.id) or item.seen_at
 
 
 @requires(ScopeGroup.CRM_MANAGE, writes=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictInt
 
 from contract.criteria import EVERYTHING, All, Any_, Compare, Condition, ListQuery, Op, Selection
-from contract.errors import Forbidden, InvalidState, NotFound, Problem, Problems
+from contract.errors import Forbidden, InvalidState, NotFound, Path, Problem, Problems
 from contract.integrations import (
     CATALOGUE,
     INTEGRATION_NAME_MAX,
@@ -217,13 +217,16 @@ def _check_owner(ctx: Context, integration: Integration) -> None:
         raise Forbidden(ScopeGroup.ORG_ADMIN, ctx.caller.scopes)
 
 
-async def own_to_change(ctx: Context, session: TenantSession, integration_id: str) -> Integration:
-    """The caller's own connection, locked. Raises NotFound, and Forbidden for the organization's."""
+async def own_to_change(ctx: Context, session: TenantSession, integration_id: str, at: Path = ("id",)) -> Integration:
+    """The caller's own connection, named at this field, locked.
+
+    Raises NotFound, and Forbidden for the organization's.
+    """
     found = await records.lock_for_update(session, Integration, integration_id)
     if found is not None:
         _check_owner(ctx, found)
     if found is None or not is_own(ctx, found):
-        raise NotFound(field=("id",))
+        raise NotFound(field=at)
     return found
 
 

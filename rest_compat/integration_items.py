@@ -28,7 +28,7 @@ _MEETING: Final = DOCUMENTS[ActivityType.MEETING]
 _PATH: Final = "/integrations/{integration_id}/items"
 _KEYS: Final = (
     *("id", "integration_id", "kind", "outcome", "reason", "explanation"),
-    *("starts_at", "ends_at", "all_day", "is_recurring", "decision", "meeting_id", "seen_at"),
+    *("starts_at", "ends_at", "all_day", "is_recurring", "decision", "meeting_id"),
 )
 
 
@@ -87,7 +87,9 @@ async def _shown(ctx: Context, item: Item) -> JsonObject:
     if item.kind == IntegrationStreamKind.MAIL:  # whose e-mail is no meeting
         document["meeting_id"] = None
     subject = await integration_items.subject_of_item(ctx, item.id)
-    return {**{key: document[key] for key in _KEYS[:6]}, "subject": subject, **{k: document[k] for k in _KEYS[6:]}}
+    seen_at = await integration_items.seen_at_of_item(ctx, item)
+    first, rest = {key: document[key] for key in _KEYS[:6]}, {key: document[key] for key in _KEYS[6:]}
+    return {**first, "subject": subject, **rest, "seen_at": seen_at}
 
 
 OPERATIONS: Final = (

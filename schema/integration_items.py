@@ -35,7 +35,6 @@ class IntegrationItem(Node):
     ends_at: datetime | None = field("Its end.")
     all_day: bool = field("Whether it has days instead of times.")
     is_recurring: bool = field("Whether it is one of a series.")
-    seen_at: datetime = field("When the provider last showed it.")
 
     @computed_field("What kind of stream it came by.", "kind")
     def kind(root: strawberry.Parent[Item]) -> IntegrationStreamKind:
@@ -65,6 +64,10 @@ class IntegrationItem(Node):
         if root.meeting_id is None or root.kind == IntegrationStreamKind.MAIL:
             return None
         return await meetings.get_meeting(info.context, root.meeting_id, selected(info))
+
+    @guarded_field(integration_items.seen_at_of_item, "When the provider last showed it.")
+    async def seen_at(root: strawberry.Parent[Item], info: Info) -> datetime:
+        return await integration_items.seen_at_of_item(info.context, root)
 
 
 @strawberry.input(description="Whether an item was taken.")

@@ -14,12 +14,15 @@ from contract.integrations import (
     IntegrationRunStatus,
     IntegrationStatus,
 )
-from storage.base import Identifier, now
+from contract.vocabulary import SYSTEM_ACTOR
+from storage.base import Identifier, JsonDict, now
 from storage.expressions import AnyColumn, AnySelect
 from storage.new_rows import new_row
+from storage.queries.records import append_events
 from storage.queries.sync import among
 from storage.statements import ORG_PARAM, AnyRow
 from storage.tables import (
+    Event,
     FeedContent,
     Integration,
     IntegrationAccount,
@@ -209,12 +212,17 @@ async def content(session: TenantSession, stream_id: str) -> bytes | None:
 
 
 async def end_of_owner(session: TenantSession, subject: str) -> None:
-    """Stop the connections of a member who left, and forget what is secret of them; what they brought stays."""
+    """Stop the connections of a member who left, and forget what is secret of them; what they brought stays.
+
+    The log is told of those that were not stopped before (decision 1013).
+    """
     words = "The member whose account it is has left."
     own = col(Integration.org_id) == session.org_id, col(Integration.owner_id) == subject
     going = col(Integration.status) != IntegrationStatus.DISCONNECTING.value
     moment: datetime = now()
-    ids = [row.id for row in await session.rows(select(col(Integration.id)).where(*own, going))]
+    columns = col(Integration.id), col(Integration.status), col(Integration.provider)
+    rows = await session.rows(select(*columns).where(*own, going).order_by(col(Integration.id)))
+    ids = [row.id for row in rows]
     if not ids:
         return
     await session.execute(
@@ -240,6 +248,17 @@ async def end_of_owner(session: TenantSession, subject: str) -> None:
     )
     await session.execute(
         delete(FeedContent).where(col(FeedContent.org_id) == session.org_id, col(FeedContent.stream_id).in_(streams))
+    )
+    stopped = [row for row in rows if row.status != IntegrationStatus.PAUSED.value]
+    if stopped:
+        told = [{"integration_id": row.id, "provider": row.provider} for row in stopped]
+        await append_events(session, [_stopped(each) for each in told])
+
+
+def _stopped(told: JsonDict) -> Event:
+    """Make the event of a connection that stops because its owner has left."""
+    return new_row(
+        Event, sequence=0, type="integration_paused", area="crm", actor=SYSTEM_ACTOR, request_id=None, data=told
     )
 
 

@@ -99,10 +99,10 @@ async def remove_membership(session: TenantSession, subject: str, *, issued_at: 
         )
         .values(revoked_at=moment)
     )
-    await end_of_maker(session, subject, WebhookEnd.MAKER_REMOVED)
     from storage.queries.integrations import end_of_owner  # with a dozen tables, which few of those here need
 
-    await end_of_owner(session, subject)
+    await end_of_owner(session, subject)  # which a run locks before the log's counter, as this does
+    await end_of_maker(session, subject, WebhookEnd.MAKER_REMOVED)
     return True
 
 

@@ -67,6 +67,36 @@ async def test_changes_come_and_what_is_unchanged_costs_one_call(one: Tenant) ->
         assert (set(found), found["Moved"]["dueAt"]) == ({"Moved"}, f"{at(5):%Y-%m-%dT%H:%M:%S}Z")
 
 
+SEEN = "query($i: ID!) { integrationItems(integrationId: $i) { nodes { subject seenAt } } }"
+SOURCES = "{ meetings { nodes { subject sync { sources { seenAt } } } } }"
+
+
+async def test_a_feed_that_is_as_it_was_was_shown_then(one: Tenant) -> None:
+    """Decision 1012."""
+    async with open_feed(serving(event("a"), event("b", subject="Old"), ETag='"1"')) as web:
+        mine = await by_address(one, web.url + PATH)
+        await work(one)
+
+        async def seen() -> dict[str, str]:
+            path = f"/integrations/{mine}/items"
+            rows = {r["subject"]: r["seen_at"] for r in (await one.gateway.rest("GET", path, one.headers())).json()}
+            by_graphql = {n["subject"]: n["seenAt"] for n in (await one.ask(SEEN, i=mine))["nodes"]}
+            found = (await one.ask(SOURCES))["nodes"]
+            by_source = {n["subject"]: n["sync"]["sources"][0]["seenAt"] for n in found}
+            assert rows == by_graphql == by_source
+            return rows
+
+        first = await seen()
+        web.replies[PATH] = Reply(b"", 304, {})
+        await work(one, anyway=True)
+        second = await seen()
+        assert set(second.values()) == {(await connection(one, mine))["streams"][0]["last_synced_at"]}
+        assert all(second[name] > first[name] for name in first)
+        web.replies[PATH] = Reply(b"", 500, {})
+        await work(one, anyway=True)
+        assert await seen() == second
+
+
 async def _runs(tenant: Tenant, integration_id: str) -> list[Any]:
     path = f"/integrations/{integration_id}/runs"
     runs: list[Any] = (await tenant.gateway.rest("GET", path, tenant.headers())).json()

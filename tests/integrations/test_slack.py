@@ -24,7 +24,7 @@ from storage.tables import (
     SyncStream,
 )
 from tests.support.consents import begin, come_back, complete, workspace_connected
-from tests.support.feeds import connection, meetings, work
+from tests.support.feeds import connection, event, meetings, upload, work
 from tests.support.google import Fault
 from tests.support.slack import SCOPES, Slack, Workspace, tell
 from tests.support.tenants import Tenant
@@ -113,6 +113,26 @@ async def test_channels_wait_to_be_linked(one: Tenant, slack: Slack) -> None:
     path = f"/integrations/{mine}/channels/{shown['deal-1']['id']}"
     assert (await one.gateway.rest("DELETE", path, one.headers("admin"))).status_code == 204
     assert (await connection(one, mine, role="admin"))["channels"] == []
+
+
+LINK = "mutation($i: IntegrationChannelLinkInput!) { integrationChannelLink(input: $i) { userErrors { code field } } }"
+UNLINK = """mutation($i: ID!) {
+  integrationChannelUnlink(integrationId: $i, channelId: "C1") { userErrors { code field } }
+}"""
+
+
+async def test_a_connection_of_no_chat_is_told_where_it_was_named(one: Tenant) -> None:
+    acme = await account(one)
+    mine = await upload(one, event("a"))
+
+    async def told(document: str, **given: Any) -> Any:
+        [problem] = (await one.ask(document, one.headers(), **given))["userErrors"]
+        return problem["code"], problem["field"]
+
+    for named, code in ((acme, "NOT_FOUND"), (mine, "INVALID_STATE")):
+        body = {"integrationId": named, "channelId": "C1", "accountId": acme}
+        assert await told(LINK, i=body) == (code, ["input", "integrationId"])
+    assert await told(UNLINK, i=acme) == ("NOT_FOUND", ["integrationId"])
 
 
 async def test_a_workspace_is_the_organizations(one: Tenant, slack: Slack) -> None:

@@ -93,15 +93,23 @@ async def test_a_change_is_for_the_version_that_was_seen(one: Tenant) -> None:
 
 
 async def test_the_connections_of_who_leaves_stop(one: Tenant) -> None:
+    """The log tells of those that had not stopped before (decision 1013)."""
     await one.scoped("contacts:manage", "activities:read", name="leaver")
     headers = one.gateway.world.session(one.subject("leaver"), one.organization)
     body = {"name": "Theirs", "content": feed(event("a"))}
     made = (await one.gateway.http.post("/integrations/feeds", json=body, headers=headers)).json()["id"]
+    other = (await one.gateway.http.post("/integrations/feeds", json=body, headers=headers)).json()["id"]
+    assert (await one.gateway.http.post(f"/integrations/{other}/pause", headers=headers)).status_code == 200
     await work(one)
+    before = len(await one.rows(Event.id))
     remove = "mutation($id: ID!) { memberRemove(id: $id) { userErrors { message } } }"
     assert (await one.ask(remove, one.headers("admin"), id=one.subject("leaver")))["userErrors"] == []
-    [(status, sealed)] = await one.rows(Integration.status, Integration.sealed)
-    assert (status, sealed) == ("paused", None)
+    assert await one.rows(Integration.status, Integration.sealed) == [("paused", None)] * 2
+    told = (await one.rows(Event.type, Event.area, Event.data))[before:]
+    assert [(type, area, data.get("integration_id")) for type, area, data in told] == [
+        ("integration_paused", "crm", made),
+        ("member_removed", "admin", None),
+    ]
     resumed = await one.gateway.rest("POST", f"/integrations/{made}/resume", one.headers("admin"))
     assert resumed.status_code == 409
     assert len((await one.ask("{ meetings { nodes { id } } }"))["nodes"]) == 1
