@@ -29,7 +29,7 @@ from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
 from storage.queries.along_tags import AlongTags, Columns
-from storage.queries.dialects import AnyParameter, unseen
+from storage.queries.dialects import AnyParameter, in_index_order, unseen
 from storage.queries.filtering import (
     ALWAYS,
     bind,
@@ -147,7 +147,8 @@ class _PageStatement:
         # A first page skips none: for the number of the organization's rows alone the planner would plan it each time.
         if self.has_offset or (self.is_in_order and self.phase == "all" and self.parent is None):
             statement = statement.offset(place(bindparam("offset", type_=BigInteger())))
-        statement = statement.limit(literal_column(str(self.limit), Integer))
+        number = literal_column(str(self.limit), Integer)
+        statement = statement.limit(in_index_order(self.limit) if self.is_in_order else number)
         if not self.is_bounded:
             return statement
         is_at_hand = self.is_in_order and not self.has_offset

@@ -322,6 +322,45 @@ async def test_the_first_page_and_pages_deep_in(seeded: Seeded, listable: Listab
             await check(seeded, sent, index, rows=SIZE + 10)
 
 
+@pytest.fixture(scope="module")
+def of_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Seeded:
+    """A file whose rows are all of one organization, and which says so to the planner."""
+    file = tmp_path_factory.mktemp("one") / "crm.db"
+    file.write_bytes(sqlite_template.read_bytes())
+    url = f"sqlite+aiosqlite:///{file}"
+
+    async def fill() -> str:
+        database = Database(url)
+        await seed(database, Plan(1, 500, 500, 1_500, 2_000, seed=5))
+        async with database.directory() as session:
+            organization = (await session.rows(select(Organization)))[0].id
+        await database.close()
+        return organization
+
+    return Seeded(url, asyncio.run(fill()), "sqlite")
+
+
+@pytest.mark.parametrize(("listable", "order", "index"), [*orders()])
+async def test_a_page_of_the_only_organization_of_a_file_reads_no_whole_table(
+    of_one: Seeded, listable: Listable, order: Order, index: str
+) -> None:
+    """Decision 1144."""
+    of_one.opened = Database(of_one.url)
+    try:
+        async with of_one.session() as session:
+            rows = (await paging.page(session, listable, listing(order, first=SIZE))).rows
+        behind = paging.cursor(listable, order, rows[-1])
+        for question in (
+            listing(order, first=SIZE),
+            listing(order, last=SIZE),
+            listing(order, first=SIZE, after=behind),
+        ):
+            for sent in await of_one.sent(paged(listable, question)):
+                await check(of_one, sent, index, rows=SIZE + 10)
+    finally:
+        await of_one.opened.close()
+
+
 @pytest.mark.parametrize("name", ["account", "deal", "contact", "owner"])
 async def test_meetings_below_a_filter(seeded: Seeded, name: str) -> None:
     async with seeded.session() as session:
