@@ -12,6 +12,7 @@ from contract.integrations import (
     IntegrationProvider,
     IntegrationRunMode,
     IntegrationSkipReason,
+    IntegrationStatus,
     IntegrationStreamKind,
     SyncVisibility,
 )
@@ -106,7 +107,10 @@ def problem_of(integration: Connected) -> IntegrationProblemView | None:
     if code is None or since is None:
         return None
     words = integration.problem_message or ""
-    return IntegrationProblemView(IntegrationProblemCode(code), words, since, integration.retry_at)
+    is_tried = integration.status == IntegrationStatus.ACTIVE
+    return IntegrationProblemView(
+        IntegrationProblemCode(code), words, since, integration.retry_at if is_tried else None
+    )
 
 
 def settings_of(integration: Connected) -> SettingsView:

@@ -301,7 +301,7 @@ async def pause_integration(ctx: Context, integration_id: str) -> Integration:
         if integration.status in (IntegrationStatus.PENDING.value, _GOING):
             raise InvalidState("The connection is not complete, or is being removed", field=("id",))
         if integration.status != paused or integration.is_suspended:
-            values = {"status": paused, "is_suspended": False, "next_sync_at": None, "retry_at": None}
+            values = {"status": paused, "is_suspended": False, "next_sync_at": None}
             integration = await session.update(integration, **values, **changes.next_version(integration))
             await statements.cancel_queued(session, integration.id)
             if await notices.watches(session, integration.id):
@@ -325,7 +325,8 @@ async def resume_integration(ctx: Context, integration_id: str) -> Integration:
             words = "Its owner has left, and what it was read with is forgotten: connect the account again"
             raise InvalidState(words, field=("id",))
         if integration.status == IntegrationStatus.PAUSED.value:
-            values = {"status": IntegrationStatus.ACTIVE.value, "is_suspended": False, "next_sync_at": now()}
+            due = max(now(), integration.retry_at or now())
+            values = {"status": IntegrationStatus.ACTIVE.value, "is_suspended": False, "next_sync_at": due}
             integration = await session.update(integration, **values, **changes.next_version(integration))
             await _log(ctx, session, "integration_resumed", integration)
     ctx.forget()

@@ -57,9 +57,9 @@ async def begin(run: Run, integration_id: str) -> Begun | None:
         policy = await integrations.policy(session)
         queued = await integrations.unfinished_run(session, integration.id)
         was_asked = queued is not None
+        if (wait := too_early(run.ports.accounts, integration, now(), was_asked=was_asked)) is not None:
+            raise NotYet(wait)
         if queued is None:
-            if (wait := too_early(run.ports.accounts, integration, now())) is not None:
-                raise NotYet(wait)
             first = any(is_unread(stream) for stream in streams if stream.enabled)
             mode = IntegrationRunMode.FULL if first else IntegrationRunMode.INCREMENTAL
             queued = new_row(SyncRun, integration_id=integration.id, mode=mode.value)

@@ -63,14 +63,15 @@ def history_pause(accounts: Accounts, integration: Integration) -> float:
     return 0.0
 
 
-def too_early(accounts: Accounts, integration: Integration, present: datetime) -> timedelta | None:
-    """Says how long a run that nobody asked for has to wait, by the provider's own word; None where it may begin.
+def too_early(accounts: Accounts, integration: Integration, present: datetime, *, was_asked: bool) -> timedelta | None:
+    """Says how long a run has to wait, by the provider's own word; None where it may begin.
 
-    Neither a notice nor a change of the settings cuts short what the provider asked to wait.
+    Nothing cuts short what the provider asked to wait, a member's wish neither (decision 1014); a member need not wait
+    between two looks into the history of chats.
     """
     due = None
     if integration.problem_code == IntegrationProblemCode.RATE_LIMITED.value:
         due = integration.retry_at
-    elif integration.last_synced_at is not None:
+    elif integration.last_synced_at is not None and not was_asked:
         due = integration.last_synced_at + timedelta(seconds=history_pause(accounts, integration))
     return due - present if due is not None and due > present else None

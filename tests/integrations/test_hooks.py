@@ -186,13 +186,13 @@ async def test_a_notice_does_not_cut_short_what_the_provider_asked_to_wait(
     assert (await work(one), google.count("/events")) == ([], calls)
     google.slow = 0.4
     google.faults.append(Fault("/events", 429, headers={"Retry-After": "600"}))
-    answer = await one.gateway.rest("POST", f"/integrations/{mine}/sync", one.headers())
-    assert answer.status_code == 202
-    running = asyncio.create_task(work(one))
     async with one.gateway.world.database.writing(one.id) as session:  # what it had asked for is over by now
         found = await session.find(Integration, id=mine, lock=True)
         assert found is not None
         await session.update(found, retry_at=None)
+    answer = await one.gateway.rest("POST", f"/integrations/{mine}/sync", one.headers())
+    assert answer.status_code == 202
+    running = asyncio.create_task(work(one))
     await asyncio.sleep(0.2)
     assert (await tell_google(one, google.notice(channel))).status_code == 204
     assert await running == ["retried", "released"]

@@ -7,7 +7,7 @@ import pytest
 from storage.tables import Account, Activity, Contact, Event, SyncedMeeting, SyncItem, SyncOccurrence
 from tests.integrations.test_refresh import sync
 from tests.support.consents import connected
-from tests.support.feeds import at, connection, event, meetings, replaced, upload, work
+from tests.support.feeds import at, connection, event, hurry, meetings, replaced, upload, work
 from tests.support.google import Fault, Google, meeting
 from tests.support.tenants import Tenant
 
@@ -162,5 +162,26 @@ async def test_less_is_shown_at_once_while_the_provider_asks_to_wait_and_is_not_
     assert (await one.gateway.rest("PATCH", f"/integrations/{mine}", one.headers(), body)).status_code == 200
     await work(one)
     assert ("Title" in await _kept(one), google.count(EVENTS)) == (False, asked)
-    await sync(one, mine)  # a member may ask all the same
-    assert google.count(EVENTS) > asked
+
+
+async def test_a_member_does_not_cut_short_what_the_provider_asked_to_wait(one: Tenant, google: Google) -> None:
+    """Decision 1014."""
+    account = google.account()
+    mine = await connected(one, google, account)
+    google.put(account, meeting("a", at(3), subject="Title"))
+    google.faults.append(Fault(EVENTS, 429, headers={"Retry-After": "120"}))
+    await sync(one, mine)
+    asked, due = google.count(EVENTS), (await connection(one, mine))["problem"]["retry_at"]
+    await sync(one, mine)
+    await sync(one, mine, full=True)
+    for verb, until in (("pause", None), ("resume", due)):
+        answer = await one.gateway.rest("POST", f"/integrations/{mine}/{verb}", one.headers())
+        assert (answer.status_code, answer.json()["problem"]["retry_at"]) == (200, until)
+        await work(one)
+    await sync(one, mine)
+    assert google.count(EVENTS) == asked
+    [run, *_] = (await one.gateway.rest("GET", f"/integrations/{mine}/runs", one.headers())).json()
+    assert (run["status"], (await connection(one, mine))["next_sync_at"]) == ("queued", due)
+    await hurry(one)
+    await work(one)
+    assert (set(await meetings(one)), google.count(EVENTS) > asked) == ({"Title"}, True)

@@ -12,7 +12,7 @@ from storage.tables import Activity, Event, SyncItem, SyncOccurrence, SyncRun, S
 from tests.integrations.test_google import runs
 from tests.integrations.test_refresh import sync
 from tests.support.consents import Elsewhere, begin, come_back, complete, connected
-from tests.support.feeds import connection, work
+from tests.support.feeds import connection, hurry, work
 from tests.support.google import Google
 from tests.support.microsoft import Microsoft
 from tests.support.provider_server import Account, Fault, Letter
@@ -271,6 +271,7 @@ async def test_nothing_goes_wrong_on_a_bad_day(one: Tenant, provider: Elsewhere)
         shown = await connection(one, mine)
         assert (shown["status"], shown["problem"]["code"]) == ("active", code)
         assert set(await emails(one)) == {"A"}
+        await hurry(one)
         await sync(one, mine)
     assert (await connection(one, mine))["problem"] is None
 

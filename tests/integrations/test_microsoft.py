@@ -18,7 +18,7 @@ from tests.integrations.test_google import runs
 from tests.integrations.test_refresh import sync
 from tests.support import google as gmail
 from tests.support.consents import connected
-from tests.support.feeds import TODAY, at, connection, items, meetings, work
+from tests.support.feeds import TODAY, at, connection, hurry, items, meetings, work
 from tests.support.google import Google
 from tests.support.microsoft import Fault, Microsoft, meeting, outlook_uid, person, stamp, wrapped_uid
 from tests.support.tenants import Tenant
@@ -269,12 +269,14 @@ async def test_retry_after_is_obeyed_in_both_forms_and_opens_no_breaker(one: Ten
     ]
     for fault, seconds in asked:
         microsoft.faults.append(fault)
+        await hurry(one)
         await sync(one, mine)
         shown = await connection(one, mine)
         assert (shown["status"], shown["problem"]["code"]) == ("active", "rate_limited")
         wait = datetime.fromisoformat(shown["problem"]["retry_at"]) - datetime.now(UTC)
         assert seconds is None or seconds - 10 <= wait.total_seconds() <= seconds * 4 + 10, (fault, wait)
     microsoft.put(account, meeting("a", at(3), subject="After"))
+    await hurry(one)
     await sync(one, mine)
     assert (set(await meetings(one)), (await connection(one, mine))["problem"]) == ({"After"}, None)
 

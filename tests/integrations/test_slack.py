@@ -24,7 +24,7 @@ from storage.tables import (
     SyncStream,
 )
 from tests.support.consents import begin, come_back, complete, workspace_connected
-from tests.support.feeds import connection, event, meetings, upload, work
+from tests.support.feeds import connection, event, hurry, meetings, upload, work
 from tests.support.google import Fault
 from tests.support.slack import SCOPES, Slack, Workspace, tell
 from tests.support.tenants import Tenant
@@ -376,6 +376,7 @@ async def test_words_of_slack_become_problems(one: Tenant, slack: Slack) -> None
         (no("missing_scope"), "action_required", "scopes_missing"),
     ]:
         slack.faults.append(fault)
+        await hurry(one)
         await sync(one, mine)
         shown = await connection(one, mine, role="admin")
         problem = shown["problem"] and shown["problem"]["code"]
