@@ -115,8 +115,10 @@ async def test_channels_wait_to_be_linked(one: Tenant, slack: Slack) -> None:
     assert (await connection(one, mine, role="admin"))["channels"] == []
 
 
-LINK = "mutation($i: IntegrationChannelLinkInput!) { integrationChannelLink(input: $i) { userErrors { code field } } }"
-UNLINK = """mutation($i: ID!) {
+LINK_PROBLEMS = (
+    "mutation($i: IntegrationChannelLinkInput!) { integrationChannelLink(input: $i) { userErrors { code field } } }"
+)
+UNLINK_PROBLEMS = """mutation($i: ID!) {
   integrationChannelUnlink(integrationId: $i, channelId: "C1") { userErrors { code field } }
 }"""
 
@@ -131,8 +133,8 @@ async def test_a_connection_of_no_chat_is_told_where_it_was_named(one: Tenant) -
 
     for named, code in ((acme, "NOT_FOUND"), (mine, "INVALID_STATE")):
         body = {"integrationId": named, "channelId": "C1", "accountId": acme}
-        assert await told(LINK, i=body) == (code, ["input", "integrationId"])
-    assert await told(UNLINK, i=acme) == ("NOT_FOUND", ["integrationId"])
+        assert await told(LINK_PROBLEMS, i=body) == (code, ["input", "integrationId"])
+    assert await told(UNLINK_PROBLEMS, i=acme) == ("NOT_FOUND", ["integrationId"])
 
 
 async def test_a_workspace_is_the_organizations(one: Tenant, slack: Slack) -> None:
