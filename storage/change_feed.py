@@ -8,7 +8,7 @@ too few changes nothing but the delay.
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import Context
 from itertools import takewhile
 
@@ -20,20 +20,27 @@ from storage.postgres.pg_notify import Listener
 from storage.queries import analytics_runs, chat_runs, events, jobs
 from storage.queries.analytics_runs import Head
 from storage.rows import ChatRunRow, EventRow, JobRow
+from storage.tenancy.sessions import TenantSession
 from storage.watched_rows import WatchedRows
 
 PAUSE_SECONDS = 1.0
 """The seconds that a channel waits unwoken."""
 
 _KEPT = 1_000
+_AT_ONCE = 2
+"""How many channels look at a time on SQLite (decision 1145). All look each second, and each on a connection of its own
+would keep as many open, none of them ever idle long enough to be closed, with the memory that each has."""
+
+Turn = AbstractAsyncContextManager[object]
 
 
 class Channel:
     """One organization's news. It is read once for all that follow it, who hold nothing of the database meanwhile."""
 
-    def __init__(self, database: Database, organization: str) -> None:
+    def __init__(self, database: Database, organization: str, turn: Turn) -> None:
         self.readers = 0
         self._database = database
+        self._turn = turn
         self._organization = organization
         self._woken = asyncio.Event()
         self._news = asyncio.Event()
@@ -114,7 +121,7 @@ class Channel:
                 with suppress(Unavailable, TimedOut):
                     for runs in self._runs:
                         if runs.any:
-                            async with self._database.reading(self._organization) as session:
+                            async with self._looking() as session:
                                 await runs.look(session)
                     if self._is_log_read:
                         await self._read_log()
@@ -127,8 +134,14 @@ class Channel:
             for runs in self._runs:
                 runs.end()
 
+    @asynccontextmanager
+    async def _looking(self) -> AsyncIterator[TenantSession]:
+        """A session to look for news, in turn with other channels."""
+        async with self._turn, self._database.reading(self._organization) as session:
+            yield session
+
     async def _read_log(self) -> None:
-        async with self._database.reading(self._organization) as session:
+        async with self._looking() as session:
             if self._newest < 0:
                 self._from = self._newest = await events.last_sequence(session)
                 self._tell()
@@ -147,7 +160,7 @@ class Channel:
         if not self._watched:
             return
         watched = list(self._watched)
-        async with self._database.reading(self._organization) as session:
+        async with self._looking() as session:
             found = {job.id: job for job in await jobs.states(session, watched)}
         before, self._jobs = self._jobs, {job_id: found.get(job_id) for job_id in watched}
         if before != self._jobs:
@@ -165,6 +178,7 @@ class ChangeFeed:
         self._listen_url = database.url if listen_url is None else make_url(listen_url)
         self._channels: dict[str, Channel] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._turn: Turn = asyncio.Semaphore(_AT_ONCE) if database.dialect == "sqlite" else nullcontext()
         database.committed.append(self.wake)
 
     def wake(self, organization: str) -> None:
@@ -183,7 +197,7 @@ class ChangeFeed:
         """The organization's channel, for one reader."""
         found = self._channels.get(organization)
         if found is None:
-            found = self._channels[organization] = Channel(self._database, organization)
+            found = self._channels[organization] = Channel(self._database, organization, self._turn)
         found.readers += 1
         try:
             yield found

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 import pytest
 from sqlalchemy import text
 
+from storage.base import new_id
 from storage.change_feed import ChangeFeed
 from storage.database import Database
 from storage.postgres import pg_notify
 from storage.queries.records import append_event
 from storage.tables import EventCounter, Organization
+from storage.tenancy.sessions import TenantSession
 
 only_postgresql = pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+only_sqlite = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
 
 
 @pytest.fixture
@@ -105,3 +109,37 @@ async def test_commits_that_fall_together_are_told_once(
         await asyncio.sleep(3 * pg_notify.APART_SECONDS + 0.2)
     assert 1 <= len(heard) <= took / pg_notify.APART_SECONDS + 3
     assert len(heard) < 100
+
+
+@only_sqlite
+async def test_channels_look_in_turn_on_sqlite(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many organizations are followed, few connections are kept busy by that (decision 1145)."""
+    async with database.directory(writing=True) as session:
+        made = [Organization(external_id=f"org{number}", name="Org") for number in range(9)]
+        organizations = [organization.id for organization in await session.insert(*made)]
+    looked: Counter[str] = Counter()
+    under_way: list[int] = [0]
+    reading = database.reading
+
+    @asynccontextmanager
+    async def counted(organization: str) -> AsyncIterator[TenantSession]:
+        looked[organization] += 1
+        under_way.append(under_way[-1] + 1)
+        try:
+            async with reading(organization) as session:
+                yield session
+        finally:
+            under_way.append(under_way[-1] - 1)
+
+    monkeypatch.setattr(database, "reading", counted)
+    feed = ChangeFeed(database)
+    async with feed.running():
+        with ExitStack() as followed:
+            for organization in organizations:
+                followed.enter_context(followed.enter_context(feed.channel(organization)).watching(new_id()))
+            async with asyncio.timeout(10):
+                while any(looked[organization] < 2 for organization in organizations):
+                    for organization in organizations:
+                        feed.wake(organization)
+                    await asyncio.sleep(0.01)
+    assert max(under_way) == 2
