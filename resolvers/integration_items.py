@@ -26,7 +26,7 @@ from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.lists import PageResult, page_of
 from storage.base import as_uuid, now
-from storage.queries import listables, sync
+from storage.queries import listables, sync, sync_shown
 from storage.rows import SyncOccurrenceRow
 from storage.tables import Integration, SyncOccurrence
 from storage.tenancy.sessions import TenantSession
@@ -113,13 +113,12 @@ async def subject_of_item(ctx: Context, item_id: str) -> str | None:
     return item.subject if found and is_own(ctx, found[0]) else None
 
 
-@requires(ScopeGroup.MEETINGS_READ)
 async def seen_at_of_item(ctx: Context, item: Item) -> datetime:
-    """Says when the provider last showed an item of the caller's (decision 1012)."""
+    """Says when the provider last showed an item, for who has it (decision 1012)."""
 
     async def load(ids: list[str]) -> list[datetime | None]:
         async with ctx.reading() as session:
-            found = await sync.last_shown(session, ids)
+            found = await sync_shown.last_shown(session, ids)
         return [found.get(i) for i in ids]
 
     return await ctx.loader("integration_items_shown", load).load(item.id) or item.seen_at

@@ -19,7 +19,7 @@ from resolvers.shared.context import Context
 from resolvers.shared.lists import by_id
 from storage.base import as_uuid
 from storage.queries import integrations as statements
-from storage.queries import listables, records, sync
+from storage.queries import listables, records, sync, sync_shown
 from storage.rows import ActivityRow, DealRow
 from storage.tables import Activity, SyncedMeeting
 from storage.tenancy.sessions import TenantSession
@@ -109,7 +109,7 @@ async def sources_of_meeting(ctx: Context, meeting_id: str) -> list[SyncSource]:
 
     async def load(ids: list[str]) -> list[list[SyncSource]]:
         async with ctx.reading() as session:
-            rows = await sync.sources(session, ids)
+            rows = await sync_shown.sources(session, ids)
         found: dict[str, list[SyncSource]] = {i: [] for i in ids}
         for row in rows:
             kept = {} if row.body is None else row.body["single"].get(row.recurrence, row.body["said"])
@@ -154,5 +154,5 @@ async def release_meeting(
 
 async def _showing(session: TenantSession, meeting_id: str | None) -> list[str]:
     """The connections that show the meeting."""
-    rows = [] if meeting_id is None else await sync.sources(session, [meeting_id])
+    rows = [] if meeting_id is None else await sync_shown.sources(session, [meeting_id])
     return sorted({row.integration_id for row in rows})

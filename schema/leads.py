@@ -1,5 +1,6 @@
 """Leads on the GraphQL surface (specification 4.2)."""
 
+from functools import wraps
 from typing import Annotated
 
 import strawberry
@@ -228,6 +229,7 @@ class LeadMutations:
     async def lead_convert(
         self, info: Info, input: Annotated[LeadConvertInput, argument("The lead, and what to convert it into.")]
     ) -> LeadConvertPayload:
+        @wraps(lead_conversion.convert_lead)  # whose rule it has
         async def convert(ctx: Context, conversion: lead_conversion.LeadConversion) -> Converted:
             return await lead_conversion.convert_lead(ctx, input.lead_id, conversion, field=("input", "lead_id"))
 

@@ -822,6 +822,8 @@ async def test_the_same_missing_records(surfaces: Surfaces) -> None:
                 "cx_reports.edit_report": ["resultId"],
                 "tags.merge_tags": ["into"],
                 "chat_runs.send": ["input", "threadId"],
+                "integration_channels.link_channel": ["input", "integrationId"],
+                "integration_channels.unlink_channel": ["integrationId"],
                 "chat_approvals.decide": ["input", "id"],
             }
             at = named.get(name, ["id"])
