@@ -65,7 +65,7 @@ class IntegrationItem(Node):
             return None
         return await meetings.get_meeting(info.context, root.meeting_id, selected(info))
 
-    @strawberry.field(description="When the provider last showed it.")
+    @computed_field("When the provider last showed it.", "seen_at")
     async def seen_at(root: strawberry.Parent[Item], info: Info) -> datetime:
         return await integration_items.seen_at_of_item(info.context, root)
 
