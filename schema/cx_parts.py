@@ -1,4 +1,4 @@
-"""What the documents of customer intelligence say under their fixed keys, with types (decision 989)."""
+"""Gives the documents of customer intelligence types for what they say under their fixed keys (decision 989)."""
 
 import math
 from collections.abc import Mapping, Sequence

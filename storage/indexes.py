@@ -1,16 +1,12 @@
 """Indexes of some of a table's rows: the others cost a write nothing (decision 1143)."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from sqlalchemy import Index, TextClause, text
 
-_Column = str | TextClause
 
-
-def partial_index(name: str | None, *columns: _Column, where: str, unique: bool = False) -> Index:
+def partial_index(name: str | None, *columns: str | TextClause, where: str, unique: bool = False) -> Index:
     """An index of the rows for which the condition holds."""
-    return _made(name, columns, text(where), unique=unique)
+    condition = text(where)
+    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
 def index_of_given(*columns: str, name: str | None = None, unique: bool = False) -> Index:
@@ -18,8 +14,4 @@ def index_of_given(*columns: str, name: str | None = None, unique: bool = False)
 
     Both databases go by it wherever that column is compared with something, since null is equal to nothing.
     """
-    return _made(name, columns, text(f"{columns[-1]} IS NOT NULL"), unique=unique)
-
-
-def _made(name: str | None, columns: Sequence[Any], where: TextClause, *, unique: bool) -> Index:  # Any: as Index's
-    return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where)
+    return partial_index(name, *columns, where=f"{columns[-1]} IS NOT NULL", unique=unique)

@@ -46,7 +46,7 @@ LINE: Final[TypeAdapter[str]] = TypeAdapter(Line)
 
 
 class Entry(BaseModel):
-    """What stands in a file; a name that is not known is read past, and told."""
+    """Is one thing of a file; a name that is not known is read past, and told."""
 
     model_config = ConfigDict(extra="allow")
     listed: ClassVar[frozenset[str]] = frozenset()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import and_, select
 from sqlmodel import col
 
-from storage.queries.sync import among
+from storage.queries.list_conditions import among
 from storage.statements import AnyRow
 from storage.tables import StreamLink, SyncStream
 from storage.tenancy.sessions import TenantSession

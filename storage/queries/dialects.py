@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
-from sqlalchemy import BindParameter, ColumnElement, Integer, literal_column
+from sqlalchemy import BindParameter, ColumnElement, Integer
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -68,10 +68,10 @@ class _in_index_order(Dialectal[int]):
     templates: ClassVar = {"postgresql": "{0}", "sqlite": "{0} + 0"}
 
 
-def in_index_order(rows: int) -> ColumnElement[int]:
+def in_index_order(limit: ColumnElement[int]) -> ColumnElement[int]:
     """The limit of a page that the index of its order leads to.
 
     SQLite takes a limit that it knows for a cheap sort, and not for an early end: where nearly all rows are of one
     organization it would read and sort the whole table for a page (decision 1144). PostgreSQL has to know the limit.
     """
-    return _in_index_order(literal_column(str(rows), Integer))
+    return _in_index_order(limit)

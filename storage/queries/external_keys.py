@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Text, bindparam, cast, func, literal, select, union_all
+from sqlalchemy import Text, cast, func, literal, select, union_all
 from sqlmodel import col
 
 from contract.timeline import SUBJECTS
 from storage.base import Record
 from storage.expressions import AnyColumn, AnyEntity, AnySelect
-from storage.queries.list_conditions import TextList, any_of
+from storage.queries.list_conditions import among
 from storage.tables import ExternalKey
 from storage.tenancy.sessions import TenantSession
 
@@ -57,8 +57,3 @@ async def lock(session: TenantSession, model: type[Record], ids: Sequence[str]) 
     own = select(model).where(col(model.org_id) == session.org_id, among(col(model.id), ids))
     rows = await session.find_all(own.order_by(col(model.id)).with_for_update())
     return {row.id: row for row in rows}
-
-
-def among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
-    """Says whether the column has one of the values, which are one parameter however many they are."""
-    return any_of(column, bindparam(None, list(values), type_=TextList()))

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy import delete, func, select, update
 from sqlmodel import col
 
 from contract.file_errors import QuotaExceeded
@@ -14,7 +14,7 @@ from storage.new_rows import model_named, new_row
 from storage.queries import merged_ids
 from storage.queries.filtering import in_list
 from storage.queries.kinds import kinds_of
-from storage.queries.list_conditions import TextList, any_of
+from storage.queries.list_conditions import among as is_among
 from storage.queries.listable import Listable
 from storage.queries.listables import ACCOUNTS, ACTIVITIES, CONTACTS, DEALS, LEADS
 from storage.queries.records import missing_references
@@ -77,7 +77,7 @@ async def _kinds_kept(session: TenantSession, ids: Sequence[str]) -> dict[str, s
 
 async def attached(session: TenantSession, record_ids: Collection[str]) -> dict[str, int]:
     """Says how many files the records have, those in the trash counted."""
-    own = col(FileLink.org_id) == session.org_id, _among(col(FileLink.record_id), record_ids)
+    own = col(FileLink.org_id) == session.org_id, is_among(col(FileLink.record_id), record_ids)
     counted = select(col(FileLink.record_id), func.count().label("files")).where(*own)
     rows = await session.rows(counted.group_by(col(FileLink.record_id)))
     return dict.fromkeys(record_ids, 0) | {row.record_id: row.files for row in rows}
@@ -112,12 +112,12 @@ async def unlink_record(session: TenantSession, kind: str, record_id: str) -> No
 
 async def trash(session: TenantSession, folder_ids: Sequence[str], values: Values) -> None:
     """Put the files in these folders into the trash that are not there yet."""
-    await _change(session, values, col(File.trashed_at).is_(None), _among(col(File.folder_id), folder_ids))
+    await _change(session, values, col(File.trashed_at).is_(None), is_among(col(File.folder_id), folder_ids))
 
 
 async def untrash(session: TenantSession, folder_ids: Sequence[str], root: str) -> None:
     """Take the files in these folders out of the trash that went there with this folder."""
-    its = col(File.trash_root) == root, _among(col(File.folder_id), folder_ids)
+    its = col(File.trash_root) == root, is_among(col(File.folder_id), folder_ids)
     await _change(session, {"trashed_at": None, "trash_root": None}, *its)
 
 
@@ -128,7 +128,11 @@ async def _change(session: TenantSession, values: Values, *wanted: AnyColumn) ->
 
 async def number_in(session: TenantSession, folder_ids: Sequence[str], *wanted: AnyColumn) -> int:
     """Says how many files are in these folders and not in the trash."""
-    own = col(File.org_id) == session.org_id, col(File.trashed_at).is_(None), _among(col(File.folder_id), folder_ids)
+    own = (
+        col(File.org_id) == session.org_id,
+        col(File.trashed_at).is_(None),
+        is_among(col(File.folder_id), folder_ids),
+    )
     counted: int = await session.scalar(select(func.count()).select_from(File).where(*own, *wanted))
     return counted
 
@@ -141,7 +145,7 @@ async def in_trash_since(session: TenantSession, before: datetime, size: int) ->
 
 async def among(session: TenantSession, ids: Sequence[str]) -> Sequence[File]:
     """Those of these files that are there."""
-    own = col(File.org_id) == session.org_id, _among(col(File.id), ids)
+    own = col(File.org_id) == session.org_id, is_among(col(File.id), ids)
     return await session.find_all(select(File).where(*own)) if ids else []
 
 
@@ -154,7 +158,7 @@ async def purge(session: TenantSession, files: Sequence[File]) -> None:
         return
     usage = await lock_usage(session)
     ids = [file.id for file in files]
-    await session.execute(delete(File).where(col(File.org_id) == session.org_id, _among(col(File.id), ids)))
+    await session.execute(delete(File).where(col(File.org_id) == session.org_id, is_among(col(File.id), ids)))
     await session.update(usage, bytes=usage.bytes - sum(file.bytes for file in files), files=usage.files - len(files))
     await note_leftovers(session, [file.storage_name for file in files if file.storage_name], now())
 
@@ -167,7 +171,7 @@ async def note_leftovers(session: TenantSession, names: Iterable[str], moment: d
 
 async def hasten_leftovers(session: TenantSession, names: Sequence[str]) -> None:
     """Have bytes that were noted removed now."""
-    own = col(Leftover.org_id) == session.org_id, _among_texts(col(Leftover.storage_name), names)
+    own = col(Leftover.org_id) == session.org_id, is_among(col(Leftover.storage_name), names)
     await session.execute(update(Leftover).where(*own).values(gone_after=now()))
 
 
@@ -193,7 +197,7 @@ async def keep(
 
 async def take_on(session: TenantSession, names: Sequence[str]) -> bool:
     """Take the notes on these bytes back, since a row names them from now on; False where one is there no more."""
-    own = col(Leftover.org_id) == session.org_id, _among_texts(col(Leftover.storage_name), names)
+    own = col(Leftover.org_id) == session.org_id, is_among(col(Leftover.storage_name), names)
     return await session.execute(delete(Leftover).where(*own)) == len(names)
 
 
@@ -206,19 +210,11 @@ async def leftovers(session: TenantSession, moment: datetime, size: int) -> Sequ
 
 async def forget_leftovers(session: TenantSession, names: Sequence[str]) -> None:
     """Forget bytes that are removed (a session of the directory)."""
-    await session.execute(delete(Leftover).where(_among_texts(col(Leftover.storage_name), names)))
+    await session.execute(delete(Leftover).where(is_among(col(Leftover.storage_name), names)))
 
 
 async def put_leftovers_off(session: TenantSession, names: Sequence[str], moment: datetime) -> None:
     """Try again later to remove bytes (a session of the directory)."""
     if names:
-        those = _among_texts(col(Leftover.storage_name), names)
+        those = is_among(col(Leftover.storage_name), names)
         await session.execute(update(Leftover).where(those).values(gone_after=moment))
-
-
-def _among(column: AnyColumn, ids: Iterable[str]) -> AnyColumn:
-    """Says whether the column has one of the identifiers, which are one parameter however many they are."""
-    return any_of(column, bindparam(None, list(ids), type_=TextList()))
-
-
-_among_texts = _among

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import delete, select, update
 from sqlmodel import col
 
 from contract.limits import FOLDER_DEPTH_MAX, FOLDER_TREE_MAX
 from storage.base import now
 from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries.filtering import in_list
-from storage.queries.list_conditions import TextList, any_of
+from storage.queries.list_conditions import among
 from storage.statements import ORG_PARAM
 from storage.tables import File, Folder
 from storage.tenancy.sessions import TenantSession
@@ -54,7 +54,7 @@ async def tree(session: TenantSession, folder: Folder, *wanted: AnyColumn) -> li
     """
     found, level = [folder], [folder.id]
     for _ in range(FOLDER_DEPTH_MAX):  # a statement for each level
-        own = col(Folder.org_id) == session.org_id, _among(col(Folder.parent_id), level)
+        own = col(Folder.org_id) == session.org_id, among(col(Folder.parent_id), level)
         rows = await session.find_all(select(Folder).where(*own, *wanted).limit(FOLDER_TREE_MAX + 1))
         if not rows or len(found) > FOLDER_TREE_MAX:
             break
@@ -76,13 +76,13 @@ def gone_with(root: str) -> AnyColumn:
 async def change(session: TenantSession, ids: Sequence[str], values: Values) -> None:
     """Change columns of folders."""
     changed = values | {"version": col(Folder.version) + 1, "updated_at": now()}
-    own = col(Folder.org_id) == session.org_id, _among(col(Folder.id), ids)
+    own = col(Folder.org_id) == session.org_id, among(col(Folder.id), ids)
     await session.execute(update(Folder).where(*own).values(changed))
 
 
 async def sink(session: TenantSession, ids: Sequence[str], levels: int) -> None:
     """Let folders be so many levels deeper, or less deep."""
-    own = col(Folder.org_id) == session.org_id, _among(col(Folder.id), ids)
+    own = col(Folder.org_id) == session.org_id, among(col(Folder.id), ids)
     await session.execute(update(Folder).where(*own).values(depth=col(Folder.depth) + levels))
 
 
@@ -95,13 +95,9 @@ async def in_trash_since(session: TenantSession, before: datetime, size: int) ->
 async def forget(session: TenantSession, folders: Sequence[Folder]) -> None:
     """Delete folders of the trash, and put what still stands in them to the top."""
     ids = [folder.id for folder in folders]
-    in_them = col(File.org_id) == session.org_id, _among(col(File.folder_id), ids)
+    in_them = col(File.org_id) == session.org_id, among(col(File.folder_id), ids)
     await session.execute(update(File).where(*in_them).values(folder_id=None))
-    below = col(Folder.org_id) == session.org_id, _among(col(Folder.parent_id), ids)
+    below = col(Folder.org_id) == session.org_id, among(col(Folder.parent_id), ids)
     await session.execute(update(Folder).where(*below).values(parent_id=None))
-    own = col(Folder.org_id) == session.org_id, _among(col(Folder.id), ids)
+    own = col(Folder.org_id) == session.org_id, among(col(Folder.id), ids)
     await session.execute(delete(Folder).where(*own))
-
-
-def _among(column: AnyColumn, ids: Sequence[str]) -> AnyColumn:
-    return any_of(column, bindparam(None, list(ids), type_=TextList()))

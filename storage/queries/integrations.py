@@ -18,8 +18,8 @@ from contract.vocabulary import SYSTEM_ACTOR
 from storage.base import Identifier, JsonDict, now
 from storage.expressions import AnyColumn, AnySelect
 from storage.new_rows import new_row
+from storage.queries.list_conditions import among
 from storage.queries.records import append_events
-from storage.queries.sync import among
 from storage.statements import ORG_PARAM, AnyRow
 from storage.tables import (
     Event,

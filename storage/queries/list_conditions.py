@@ -1,6 +1,6 @@
 """Asks in SQL what a list has in it: a JSON list of a row, a list that is one parameter, tags and files of a record."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar, Self
 
 import orjson
@@ -10,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Text,
     and_,
+    bindparam,
     exists,
     func,
     intersect,
@@ -72,6 +73,11 @@ def _any(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) 
 def _in(element: FunctionElement[object], compiler: SQLCompiler, **kw: object) -> str:
     column, values = (compiler.process(part, **kw) for part in element.clauses)
     return f"({column} IN (SELECT value FROM json_each({values})))"  # noqa: S608  # compiled parts
+
+
+def among(column: AnyColumn, values: Collection[str]) -> any_of:
+    """Says whether the column has one of the values, which are one parameter however many they are."""
+    return any_of(column, bindparam(None, list(values), type_=TextList()))
 
 
 class has_item(Dialectal[bool]):

@@ -14,7 +14,8 @@ from storage.base import now
 from storage.expressions import AnyEntity, Values
 from storage.new_rows import model_named, table_of
 from storage.queries.duplicates import MODELS
-from storage.queries.merging import Going, Links, add_pairs, among, key_column, name_of, of_way, own_rows, tell
+from storage.queries.list_conditions import among
+from storage.queries.merging import Going, Links, add_pairs, key_column, name_of, of_way, own_rows, tell
 from storage.tables import Account, Event, ExternalKey, Merge, MergedId, NotDuplicate
 from storage.tenancy.sessions import TenantSession
 

@@ -20,7 +20,7 @@ from storage.queries import history
 from storage.queries.duplicates import MODELS
 from storage.queries.filtering import in_list
 from storage.queries.history import Following
-from storage.queries.list_conditions import TextList, any_of
+from storage.queries.list_conditions import among
 from storage.tables import DealContact, Event, ExternalKey, NotDuplicate, TagLink
 from storage.tenancy.sessions import TenantSession
 
@@ -106,11 +106,6 @@ def key_column(one: Reference) -> AnyColumn:
     known = ("org_id", one.kind_column, one.column)
     [name] = [c.name for c in model.__table__.primary_key.columns if c.name not in known]
     return col(getattr(model, name))
-
-
-def among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
-    """Says whether the column has one of the values, which are one parameter however many they are."""
-    return any_of(column, bindparam(None, list(values), type_=TextList()))
 
 
 async def number(session: TenantSession, going: Going) -> int:

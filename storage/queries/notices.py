@@ -10,7 +10,7 @@ from sqlmodel import col
 from contract.integrations import IntegrationStatus
 from storage.base import as_uuid
 from storage.new_rows import new_row
-from storage.queries.sync import among
+from storage.queries.list_conditions import among
 from storage.tables import Integration, IntegrationAccount, QueuedJob, StreamWatch, SyncStream
 from storage.tenancy.sessions import TenantSession
 

@@ -148,7 +148,7 @@ class _PageStatement:
         if self.has_offset or (self.is_in_order and self.phase == "all" and self.parent is None):
             statement = statement.offset(place(bindparam("offset", type_=BigInteger())))
         number = literal_column(str(self.limit), Integer)
-        statement = statement.limit(in_index_order(self.limit) if self.is_in_order else number)
+        statement = statement.limit(in_index_order(number) if self.is_in_order else number)
         if not self.is_bounded:
             return statement
         is_at_hand = self.is_in_order and not self.has_offset

@@ -10,7 +10,7 @@ from sqlmodel import col
 from contract.integrations import IntegrationSkipReason
 from contract.vocabulary import ActivitySource
 from storage.expressions import AnyColumn
-from storage.queries.sync import among
+from storage.queries.list_conditions import among
 from storage.tables import Activity, Integration, SyncedMeeting, SyncItem, SyncOccurrence
 from storage.tenancy.sessions import TenantSession
 

@@ -6,7 +6,7 @@ Whoever writes any of them holds the organization's lock of synchronisation (`lo
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import and_, delete, func, or_, select, update
 from sqlmodel import col
 
 from contract.integrations import (
@@ -22,7 +22,7 @@ from storage.base import Record, now
 from storage.expressions import AnyColumn
 from storage.new_rows import new_row
 from storage.queries import tags
-from storage.queries.list_conditions import TextList, any_of
+from storage.queries.list_conditions import among
 from storage.queries.records import insert_missing
 from storage.tables import (
     Account,
@@ -41,11 +41,6 @@ from storage.tables import (
 from storage.tenancy.sessions import TenantSession
 
 BATCH, SMALL_BATCH = 500, 100
-
-
-def among(column: AnyColumn, values: Collection[str]) -> AnyColumn:
-    """Says whether the column has one of the values, which are one parameter however many they are."""
-    return any_of(column, bindparam(None, list(values), type_=TextList()))
 
 
 async def lock(session: TenantSession) -> IntegrationPolicy:

@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from contract.integrations import IntegrationProvider, IntegrationStreamKind
 from storage.expressions import AnyColumn, AnySelect
-from storage.queries.sync import among
+from storage.queries.list_conditions import among
 from storage.statements import AnyRow
 from storage.tables import Integration, SyncItem, SyncOccurrence, SyncStream
 from storage.tenancy.sessions import TenantSession

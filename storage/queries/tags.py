@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from sqlalchemy import Text, and_, bindparam, delete, exists, func, literal, select, text, update
 from sqlalchemy.dialects import postgresql
@@ -16,7 +17,7 @@ from storage.db_errors import is_duplicate
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import model_named, new_row
 from storage.queries.filtering import in_list
-from storage.queries.list_conditions import TextList, any_of
+from storage.queries.list_conditions import among
 from storage.statements import ORG_PARAM
 from storage.tables import Tag, TagLink
 from storage.tables.tags import TAGGED
@@ -44,22 +45,8 @@ class LinkedTag:
 
 async def names_of(session: TenantSession, kind: TaggedKind, record_ids: Sequence[str]) -> dict[str, list[str]]:
     """The names of the tags of records of one kind, in the order in which they got them."""
-
-    def build() -> AnySelect:
-        linked = and_(col(Tag.org_id) == col(TagLink.org_id), col(Tag.id) == col(TagLink.tag_id))
-        return (
-            select(col(TagLink.record_id), col(Tag.name))
-            .join(Tag, linked)
-            .where(
-                col(TagLink.org_id) == ORG_PARAM,
-                col(TagLink.kind) == bindparam("kind", type_=Text()),
-                in_list(col(TagLink.record_id), "ids"),
-            )
-            .order_by(col(TagLink.position), col(Tag.name))
-        )
-
     found: dict[str, list[str]] = {i: [] for i in record_ids}
-    for row in await session.fetch("tags_of", build, kind=kind.value, ids=list(record_ids)):
+    for row in await session.fetch("tags_of", partial(_linked, col(Tag.name)), kind=kind.value, ids=list(record_ids)):
         found[row.record_id].append(row.name)
     return found
 
@@ -123,31 +110,28 @@ async def lock_records(session: TenantSession, ids: Sequence[str]) -> dict[str, 
     return found
 
 
-def _among(column: AnyColumn, values: Sequence[str]) -> AnyColumn:
-    """Says whether the column has one of the values, which are one parameter however many they are."""
-    return any_of(column, bindparam(None, list(values), type_=TextList()))
+def _linked(*columns: AnyColumn) -> AnySelect:
+    """Select these columns of the tags of records of one kind, beside the records, in the tags' order."""
+    linked = and_(col(Tag.org_id) == col(TagLink.org_id), col(Tag.id) == col(TagLink.tag_id))
+    return (
+        select(col(TagLink.record_id), *columns)
+        .join(Tag, linked)
+        .where(
+            col(TagLink.org_id) == ORG_PARAM,
+            col(TagLink.kind) == bindparam("kind", type_=Text()),
+            in_list(col(TagLink.record_id), "ids"),
+        )
+        .order_by(col(TagLink.position), col(Tag.name))
+    )
 
 
 async def links_of(session: TenantSession, records: Mapping[str, TaggedKind]) -> dict[str, list[LinkedTag]]:
     """The tags that records have, in the order in which they got them; the records come with their kinds."""
-
-    def build() -> AnySelect:
-        linked = and_(col(Tag.org_id) == col(TagLink.org_id), col(Tag.id) == col(TagLink.tag_id))
-        return (
-            select(col(TagLink.record_id), col(TagLink.tag_id), col(TagLink.position), col(Tag.name))
-            .join(Tag, linked)
-            .where(
-                col(TagLink.org_id) == ORG_PARAM,
-                col(TagLink.kind) == bindparam("kind", type_=Text()),
-                in_list(col(TagLink.record_id), "ids"),
-            )
-            .order_by(col(TagLink.position), col(Tag.name))
-        )
-
+    shape = partial(_linked, col(TagLink.tag_id), col(TagLink.position), col(Tag.name))
     found: dict[str, list[LinkedTag]] = {i: [] for i in records}
     for kind in dict.fromkeys(records.values()):  # a statement for each kind
         ids = [i for i, its in records.items() if its is kind]
-        for row in await session.fetch("links_of", build, kind=kind.value, ids=ids):
+        for row in await session.fetch("links_of", shape, kind=kind.value, ids=ids):
             found[row.record_id].append(LinkedTag(row.tag_id, row.name, row.position))
     return found
 
@@ -162,9 +146,9 @@ async def unlink(session: TenantSession, record_ids: Sequence[str], tag_ids: Col
     own = [
         col(TagLink.org_id) == session.org_id,
         col(TagLink.kind).in_([kind.value for kind in MODELS]),
-        _among(col(TagLink.record_id), record_ids),
+        among(col(TagLink.record_id), record_ids),
     ]
-    chosen = own if tag_ids is None else [*own, _among(col(TagLink.tag_id), list(tag_ids))]
+    chosen = own if tag_ids is None else [*own, among(col(TagLink.tag_id), list(tag_ids))]
     await session.execute(delete(TagLink).where(*chosen))
 
 
@@ -172,8 +156,8 @@ async def touch(session: TenantSession, kind: TaggedKind, record_ids: Sequence[s
     """Give records whose tags changed their next version, where they have one; leads get the names of theirs."""
     model: AnyEntity = MODELS[kind]
     if kind is TaggedKind.LEAD:
-        await copy_names(session, _among(col(model.id), record_ids))
-    await _next_version(session, model, _among(col(model.id), record_ids))
+        await copy_names(session, among(col(model.id), record_ids))
+    await _next_version(session, model, among(col(model.id), record_ids))
 
 
 async def _next_version(session: TenantSession, model: AnyEntity, wanted: AnyColumn) -> None:
@@ -204,7 +188,7 @@ async def copy_names_that_differ(session: TenantSession, lead_ids: Sequence[str]
     """The same for those of these leads that have others, which get their next version with them (decision 1104)."""
     names = _NAMES[session.dialect].format(on=_ON)
     differ = "CAST(leads.tags AS jsonb) <> CAST({} AS jsonb)" if session.dialect == "postgresql" else "json(tags) <> {}"
-    wanted = _among(_LEAD.id, lead_ids), text(differ.format(names))
+    wanted = among(_LEAD.id, lead_ids), text(differ.format(names))
     await copy_names(session, *wanted, version=_LEAD.version + 1, updated_at=now())
 
 
@@ -225,7 +209,7 @@ def _having(organization: str, kind: TaggedKind, tag_ids: Sequence[str]) -> AnyC
     return exists(
         select(literal(1)).where(
             col(TagLink.org_id) == organization,
-            _among(col(TagLink.tag_id), tag_ids),
+            among(col(TagLink.tag_id), tag_ids),
             col(TagLink.kind) == kind.value,
             col(TagLink.record_id) == model.id,
             col(model.org_id) == organization,
@@ -260,7 +244,7 @@ async def ids_with(session: TenantSession, tag_ids: Sequence[str]) -> dict[Tagge
     linked = select(col(TagLink.kind), col(TagLink.record_id)).distinct()
     wanted = linked.where(
         col(TagLink.org_id) == session.org_id,
-        _among(col(TagLink.tag_id), tag_ids),
+        among(col(TagLink.tag_id), tag_ids),
         col(TagLink.kind).in_([kind.value for kind in MODELS if kind is not TaggedKind.LEAD]),
     )
     found: dict[TaggedKind, list[str]] = {}
@@ -300,12 +284,12 @@ async def drop(session: TenantSession, tag_id: str, *, copies: bool) -> None:
     leads = [row.id for row in await session.rows(having)] if copies else []
     await session.execute(delete(Tag).where(col(Tag.org_id) == session.org_id, col(Tag.id) == tag_id))
     if leads:
-        await copy_names(session, _among(_LEAD.id, leads))
+        await copy_names(session, among(_LEAD.id, leads))
 
 
 async def lock_tags(session: TenantSession, ids: Sequence[str]) -> dict[str, Tag]:
     """The tags with these identifiers, locked against other writers in one order."""
-    own = select(Tag).where(col(Tag.org_id) == session.org_id, _among(col(Tag.id), _canonical(ids)))
+    own = select(Tag).where(col(Tag.org_id) == session.org_id, among(col(Tag.id), _canonical(ids)))
     rows = await session.find_all(own.order_by(col(Tag.folded_name)).with_for_update())
     return {tag.id: tag for tag in rows}
 
