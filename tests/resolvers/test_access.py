@@ -61,7 +61,7 @@ HELPERS |= {"merging.record_of", "upsert_records.written", "upserts.attempted", 
 PUBLIC = {"media.public_file", "file_contents.signed_file"}
 """What needs no credential (decisions 59 and 393)."""
 OF_A_RECORD = {"tags.names_of", "files.records_of_file", "folders.path_of", "merging.merged_from"}
-OF_A_RECORD |= {"meeting_sync.is_internal", "meeting_sync.contact_of"}
+OF_A_RECORD |= {"meeting_sync.is_internal", "meeting_sync.contact_of", "integration_items.seen_at_of_item"}
 """What the surfaces ask for a record that its own operation, which is guarded, gave the caller."""
 UNGUARDED = HELPERS | PUBLIC | OF_A_RECORD
 
