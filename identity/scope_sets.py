@@ -14,6 +14,11 @@ def known(scopes: Iterable[str]) -> frozenset[str]:
     return _same(frozenset(_NAMES[scope] for scope in scopes if scope in _NAMES))
 
 
+def shared(scopes: Iterable[str]) -> frozenset[str]:
+    """These scopes, unknown ones too: tokens that are remembered have them in common (decision 1171)."""
+    return _same(frozenset(_NAMES.get(scope, scope) for scope in scopes))
+
+
 @lru_cache(maxsize=1_000)
 def _same(scopes: frozenset[str]) -> frozenset[str]:
     return scopes

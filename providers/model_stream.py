@@ -145,7 +145,7 @@ class StreamingModel:
             for delta in reading.end():
                 yield delta
         finally:
-            await response.aclose()
+            await wire.end(response)
 
     async def _response(self, conversation: Conversation, until: float) -> wire.Response:
         text = orjson.dumps(self.body(conversation))

@@ -200,7 +200,7 @@ class Outbound:
             try:
                 yield _Hop(response, seconds)
             finally:
-                await response.aclose()
+                await wire.end(response)
         except wire.TimeoutException:
             raise TooSlow(f"{name} does not answer in time") from None
         except (wire.TransportError, ssl.SSLError, OSError) as error:

@@ -14,6 +14,7 @@ from httpx import (
     URL,
     AsyncBaseTransport,
     AsyncHTTPTransport,
+    ByteStream,
     ConnectError,
     ConnectTimeout,
     DecodingError,
@@ -54,7 +55,17 @@ __all__ = [
     "Timeout",
     "TimeoutException",
     "TransportError",
+    "end",
 ]
+
+
+async def end(response: Response) -> None:
+    """Close an answer that came in pieces. The two of it and its stream, which has it, let go of each other.
+
+    A ring of both would keep the connection's objects until garbage is looked for (decision 1170).
+    """
+    await response.aclose()
+    response.stream = ByteStream(b"")
 
 
 class LateTransport(AsyncBaseTransport):

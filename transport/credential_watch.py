@@ -57,6 +57,10 @@ class CredentialWatch:
     def done(self, context: Context) -> None:
         self._acting.pop(id(context), None)
 
+    def end(self) -> None:
+        """Nothing acts for the caller any more: let go of the contexts, which have this watch (decision 1170)."""
+        self._acting.clear()
+
     def watching(self, refuse: Callable[[GatewayError], None]) -> AbstractContextManager[None]:
         """Look whether the credential goes on standing for the caller, and say so once it does not.
 

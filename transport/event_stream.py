@@ -68,11 +68,14 @@ class EventStream:
         Raises ClientDisconnect for a client that stopped reading: the server then cuts the connection.
         """
         self._send = send
-        with self._watch.streams.one(self._watch.path):
-            await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *self._headers]})
-            await self._put(self._begin)
-            async with aclosing(self._pieces) as pieces:  # type: ignore[type-var]  # a generator
-                await self._stream(pieces, receive)
+        try:
+            with self._watch.streams.one(self._watch.path):
+                await send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *self._headers]})
+                await self._put(self._begin)
+                async with aclosing(self._pieces) as pieces:  # type: ignore[type-var]  # a generator
+                    await self._stream(pieces, receive)
+        finally:
+            self._watch.end()
 
     async def _stream(self, pieces: AsyncIterator[bytes], receive: Receive) -> None:
         streams, cut = self._watch.streams, self._cut

@@ -105,6 +105,9 @@ class HttpServerProtocol(HttpProtocol):
         if self._running is not None:  # of several requests at once, the base class notifies the last one alone
             self._running.disconnected = True
             self._running.message_event.set()
+        for cycle in (self._running, self.cycle):
+            if cycle is not None:
+                _buffer_of(cycle).end()
 
     def data_received(self, data: bytes) -> None:
         if self._over:

@@ -1,5 +1,6 @@
 """How a process that serves handles its memory, once everything is loaded that stays (decision 966)."""
 
+import contextlib
 import ctypes
 import gc
 import logging
@@ -17,6 +18,9 @@ _LARGE = 2 * 1024 * 1024
 """The size of a large page."""
 _COLLAPSE = 25
 """madvise's word for making one large page of many small ones now (MADV_COLLAPSE, Linux 6.1)."""
+_ARENA_MAX = -8
+"""mallopt's word for the number of arenas (M_ARENA_MAX)."""
+_ARENAS = 2
 _MAPS = Path("/proc/self/maps")
 _POLICY = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 _MAP = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p 00000000 00:00 0\s*(\[heap\])?")
@@ -25,7 +29,17 @@ _MAP = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p 00000000 00:00 0\s*(\[heap\])?"
 def settle() -> None:
     """Look for garbage less often, and have what is there in large pages, beside what else is done."""
     gc.set_threshold(_NEW_MAX, *gc.get_threshold()[1:])
+    _share_arenas()
     threading.Thread(target=_collapsed, name="large pages", daemon=True).start()
+
+
+def _share_arenas() -> None:
+    """Have threads take memory from few arenas, where the C library has some (glibc).
+
+    Each connection to a file is a thread. With an arena of its own a thread keeps what was freed in it (decision 1171).
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
 
 
 def _collapsed() -> None:

@@ -45,6 +45,10 @@ class ResponseBuffer:
     def is_closing(self) -> bool:
         return self._transport.is_closing()
 
+    def end(self) -> None:
+        """The connection is lost: let go of what has this buffer, which would be a ring (decision 1170)."""
+        self._linger = self._transport.close
+
     def close(self) -> None:
         self.flush()
         if self.is_patient:

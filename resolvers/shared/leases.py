@@ -29,7 +29,7 @@ class Lease:
     org_id: str
     holder: str
     seconds: float
-    lost: Callable[[], None] = lambda: None
+    lost: Callable[[], None] | None = None
     """Called once it is found to be somebody else's."""
     until: float = field(init=False)
 
@@ -96,5 +96,5 @@ class Leases:
         for lease in near:
             if lease.holder in kept:
                 lease.renewed()
-            elif lease in held:
+            elif lease in held and lease.lost is not None:
                 lease.lost()

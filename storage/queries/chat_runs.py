@@ -16,7 +16,7 @@ from storage.new_rows import new_row
 from storage.queries.chat_threads import PRUNED
 from storage.queries.filtering import in_list
 from storage.rows import ChatEventRow, ChatRunRow
-from storage.statements import ORG_PARAM, AnyValue
+from storage.statements import ORG_PARAM, AnyStatement, AnyValue
 from storage.tables import ChatEvent, ChatRun, ChatStep
 from storage.tenancy.sessions import TenantSession
 
@@ -104,10 +104,16 @@ async def append(session: TenantSession, run: ChatRun, last: int, events: Sequen
 
 async def renew(session: TenantSession, holders: Sequence[str], until: datetime) -> frozenset[str]:
     """Keep runs for these holders, locked in order; the holders of those that had not become somebody else's."""
-    own = col(ChatRun.org_id) == session.org_id, col(ChatRun.finished_at).is_(None)
-    wanted = select(col(ChatRun.holder)).where(*own, col(ChatRun.holder).in_(holders))
-    kept = [row.holder for row in await session.rows(wanted.order_by(col(ChatRun.id)).with_for_update())]
-    await session.execute(update(ChatRun).where(*own, col(ChatRun.holder).in_(kept)).values(leased_until=until))
+    own = col(ChatRun.org_id) == ORG_PARAM, col(ChatRun.finished_at).is_(None), in_list(col(ChatRun.holder), "holders")
+
+    def held() -> AnySelect:
+        return select(col(ChatRun.holder)).where(*own).order_by(col(ChatRun.id)).with_for_update()
+
+    def keep() -> AnyStatement:
+        return update(ChatRun).where(*own).values(leased_until=bindparam("until", type_=UTCDateTime()))
+
+    kept = [row.holder for row in await session.fetch("chat_runs_held", held, holders=list(holders))]
+    await session.change("chat_runs_kept", keep, holders=kept, until=until)
     return frozenset(kept)
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
+from collections import Counter
 
 import pytest
 from sqlalchemy import select
 from sqlmodel import col
 
+from providers import wire
 from providers.embedded.answerer import NO_MODEL, Embedded
 from providers.openai_chat import OpenaiChat
+from resolvers.chat_work import Work
+from resolvers.shared.leases import Lease
 from storage.tables import Account, Activity, ChatEvent, ChatMessage, ChatRun, ChatStep, Deal, ModelUsage
 from tests.chat.chatting import Chatter, another_process, text_of
 from tests.support.loopback import Asked, Reply, serving
 from tests.support.model import DONE, KEY, called, delta, streamed, used
 from tests.support.tenants import Tenant
+from transport.credential_watch import CredentialWatch
+from transport.event_stream import EventStream
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -111,6 +118,34 @@ async def test_what_goes_wrong_is_told_by_its_code_alone(
             rows = await session.rows(select(table).where(col(table.org_id) == one.id))
             assert rows or table is ChatStep
             assert KEY not in str(rows)
+
+
+async def test_an_answer_leaves_no_ring_that_waits_for_the_garbage_collector(one: Tenant) -> None:
+    """What a stream, its run and the model's connection are made of goes with them (decision 1170)."""
+    kinds = (Work, Lease, EventStream, CredentialWatch)
+
+    def left() -> Counter[str]:
+        found = gc.get_objects()
+        answers = [each for each in found if isinstance(each, wire.Response) and str(each.url).startswith(server.url)]
+        return Counter(type(each).__name__ for each in [*answers, *(each for each in found if isinstance(each, kinds))])
+
+    async with (
+        serving(lambda _: streamed(delta(content="Hi"), delta("stop"), used(9, 1), DONE)) as server,
+        another_process(one.gateway, OpenaiChat(f"{server.url}/v1", "small", KEY)) as process,
+    ):
+        chat = Chatter(process.http, process.app, one.headers())
+        assert text_of(await chat.send(await chat.thread(), "hello")).startswith("Hi")
+        await asyncio.sleep(0)
+        gc.collect()
+        gc.disable()
+        try:
+            before = left()
+            for _ in range(3):
+                await chat.send(await chat.thread(), "hello")
+            await asyncio.sleep(0.1)
+            assert left() - before == Counter()
+        finally:
+            gc.enable()
 
 
 async def test_stopping_a_run_closes_the_models_connection(one: Tenant) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gc
 import mmap
+import platform
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -68,3 +71,36 @@ def test_nothing_that_a_system_refuses_is_told_but_to_who_looks(monkeypatch: pyt
                 thread.join()
     finally:
         gc.set_threshold(*before)
+
+
+_BUSY = """
+import ctypes, sys, threading
+from gateway.server import memory
+if sys.argv[1] == "shared":
+    memory.settle()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+together = threading.Barrier(8)
+def take():
+    together.wait()
+    for _ in range(100):
+        libc.malloc(4_000)
+    together.wait()
+threads = [threading.Thread(target=take) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+libc.fdopen.restype = ctypes.c_void_p
+libc.malloc_info(0, ctypes.c_void_p(libc.fdopen(1, b"w")))
+libc.fflush(None)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no arenas")
+def test_threads_take_their_memory_from_few_arenas() -> None:
+    """Eight at once have an arena each unless they share (decision 1171)."""
+
+    def arenas(word: str) -> int:
+        done = subprocess.run([sys.executable, "-c", _BUSY, word], capture_output=True, text=True, check=True)
+        return done.stdout.count("<heap nr=")
+
+    assert arenas("shared") <= 2 < arenas("own")

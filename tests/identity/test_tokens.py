@@ -275,6 +275,15 @@ async def test_headers_that_are_refused(header: dict[str, Any], reason: str) -> 
     assert await refusal(f"{start}.{segment(signature)}") == reason
 
 
+async def test_tokens_with_the_same_scopes_have_them_in_common() -> None:
+    """Thousands of verified tokens are remembered, each with the words of its scopes otherwise (decision 1171)."""
+    one, other = [
+        await issuer().verify(changed(sub=subject, scope="deals:read own:word deals:manage")) for subject in ("a", "b")
+    ]
+    assert one.scopes is other.scopes
+    assert one.scopes == {"deals:read", "deals:manage", "own:word"}
+
+
 async def test_headers_that_are_taken() -> None:
     assert (await issuer().verify(signed(typ="application/AT+JWT"))).subject == "user-1"
     assert (await issuer().verify(signed(cat="a provider's own"))).subject == "user-1"

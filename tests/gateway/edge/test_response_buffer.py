@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import re
 import socket
 import time
+import weakref
 from typing import Any
 
 import pytest
@@ -145,3 +147,40 @@ def test_what_follows_does_not_overtake_it(first: bytes, second: bytes, statuses
     wrong: list[Any] = []
     assert re.findall(rb"HTTP/1.1 (\d+)", uvloop.run(exchanged())) == statuses
     assert wrong == []
+
+
+def test_a_connection_that_is_lost_waits_for_no_garbage_collector() -> None:
+    """A ring of protocol, request cycle and buffer would keep some 50 objects of each connection (decision 1170)."""
+
+    async def app(_scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    made: list[weakref.ref[HttpServerProtocol]] = []
+
+    async def exchanged() -> None:
+        loop = asyncio.get_running_loop()
+        config, state = Config(app, log_config=None, lifespan="off"), ServerState()
+
+        def protocol() -> HttpServerProtocol:
+            one = HttpServerProtocol(config, state, {}, loop, seconds=1, security=SecurityHeaders(None))
+            made.append(weakref.ref(one))
+            return one
+
+        server = await loop.create_server(protocol, "127.0.0.1", 0)
+        async with server:
+            for _ in range(3):
+                host, port = server.sockets[0].getsockname()
+                reader, writer = await asyncio.open_connection(host, port)
+                writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                assert b"200" in await reader.read()
+                writer.close()
+            await asyncio.sleep(0.05)
+
+    gc.disable()
+    try:
+        uvloop.run(exchanged())
+        assert [one() for one in made] == [None, None, None]
+    finally:
+        gc.enable()
