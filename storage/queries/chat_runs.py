@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import BigInteger, Text, and_, bindparam, case, delete, func, or_, select, update
-from sqlmodel import col
+from sqlmodel import UTCDateTime, col
 
 from contract.chat import ChatEventType
 from storage.base import Identifier, JsonDict

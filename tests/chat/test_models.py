@@ -6,6 +6,7 @@ import asyncio
 import gc
 import time
 from collections import Counter
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -14,8 +15,10 @@ from sqlmodel import col
 from providers import wire
 from providers.embedded.answerer import NO_MODEL, Embedded
 from providers.openai_chat import OpenaiChat
+from resolvers.chat_log import keep
 from resolvers.chat_work import Work
 from resolvers.shared.leases import Lease
+from storage.base import new_id
 from storage.tables import Account, Activity, ChatEvent, ChatMessage, ChatRun, ChatStep, Deal, ModelUsage
 from tests.chat.chatting import Chatter, another_process, text_of
 from tests.support.loopback import Asked, Reply, serving
@@ -146,6 +149,34 @@ async def test_an_answer_leaves_no_ring_that_waits_for_the_garbage_collector(one
             assert left() - before == Counter()
         finally:
             gc.enable()
+
+
+async def test_a_run_is_kept_for_who_works_on_it_and_for_nobody_else(one: Tenant) -> None:
+    """Renewed are the leases of these holders whose runs go on; a holder that lost its run hears so."""
+    async with (
+        serving(lambda _: streamed(delta(content="Once upon a time"), stays=True)) as server,
+        another_process(one.gateway, OpenaiChat(f"{server.url}/v1", "small", KEY)) as process,
+    ):
+        chat = Chatter(process.http, process.app, one.headers())
+        [*_, last] = await chat.begin_some(await chat.thread(), 2)
+        run_id, services = last.id.partition(".")[0], one.gateway.runtime.services
+
+        async def run() -> Any:
+            async with one.gateway.world.database.reading(one.id) as session:
+                return await session.row(
+                    select(col(ChatRun.holder), col(ChatRun.leased_until)).where(
+                        col(ChatRun.org_id) == one.id, col(ChatRun.id) == run_id
+                    )
+                )
+
+        before = await run()
+        assert await keep(services, one.id, [before.holder, new_id()]) == {before.holder}
+        after = await run()
+        assert after.holder == before.holder
+        assert after.leased_until > before.leased_until
+        assert (await chat.call("POST", f"/chat/runs/{run_id}/cancel")).status_code == 202
+        await chat.follow(run_id)
+        assert await keep(services, one.id, [before.holder]) == set()
 
 
 async def test_stopping_a_run_closes_the_models_connection(one: Tenant) -> None:
