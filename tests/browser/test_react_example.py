@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "examples" / "react"
 PICTURES = ROOT / "build" / "pictures"
 """Where the pictures of a run are kept, to be looked at."""
+REFUSED = "This token does not hold, or no longer. Sign in again."
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +135,24 @@ async def test_a_token_that_is_none_is_told(offline: Any, live_server: str) -> N
     await page.goto(live_server)
     await page.get_by_label("Token").fill("nothing")
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("alert")).to_be_visible()
-    await page.get_by_role("button", name="Sign out").click()
+    await expect(page.get_by_role("alert")).to_have_text(REFUSED)
     await expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    assert await page.evaluate("sessionStorage.length") == 0
     assert offline.elsewhere == []
+
+
+async def test_a_token_that_ends_meanwhile_leads_to_signing_in(
+    offline: Any, live_server: str, live_organization: str, asked: httpx.AsyncClient
+) -> None:
+    """The socket is refused from then on, and is not opened again and again."""
+    page: Page = offline.page
+    create = "mutation ($i: CredentialCreateInput!) { userTokenCreate(input: $i) { userToken { id } patKey } }"
+    made = await answer(asked, create, i={"name": "Ends soon"})
+    await signed_in(page, live_server, made["patKey"], live_organization)
+    await expect(page.get_by_text("Live: what happens is shown here")).to_be_visible()
+    revoke = "mutation ($id: ID!) { userTokenRevoke(id: $id) { userErrors { message } } }"
+    assert await answer(asked, revoke, id=made["userToken"]["id"]) == {"userErrors": []}
+    await expect(page.get_by_role("alert")).to_have_text(REFUSED, timeout=15_000)
+    await expect(page.get_by_label("Token")).to_be_focused()
+    await signed_in(page, live_server, asked.headers["Authorization"].removeprefix("Bearer "), live_organization)
+    await expect(page.get_by_role("alert")).to_have_count(0)

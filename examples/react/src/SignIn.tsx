@@ -1,9 +1,10 @@
 import { type FormEvent, useState } from "react";
 import type { Caller } from "./client";
+import { Problem } from "./Desk";
 
 const visible = (pasted: string) => pasted.replace(/^\s*Bearer\s+/i, "").replace(/[^\x21-\x7e]/g, "");
 
-export function SignIn({ onSignIn }: { onSignIn: (caller: Caller) => void }) {
+export function SignIn({ isRefused, onSignIn }: { isRefused: boolean; onSignIn: (caller: Caller) => void }) {
   const [token, setToken] = useState("");
   const [organization, setOrganization] = useState("");
   const submit = (event: FormEvent) => {
@@ -13,6 +14,7 @@ export function SignIn({ onSignIn }: { onSignIn: (caller: Caller) => void }) {
   return (
     <form className="sign-in" onSubmit={submit} autoComplete="off">
       <h1>Sales desk</h1>
+      {isRefused && <Problem words="This token does not hold, or no longer. Sign in again." />}
       <p>Paste the key and the organization that <code>./run</code> printed.</p>
       <label>
         Token

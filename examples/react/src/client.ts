@@ -1,5 +1,6 @@
 // Apollo Client: HTTP for queries and mutations, a WebSocket for what happens.
-import { ApolloClient, ApolloLink, HttpLink, InMemoryCache } from "@apollo/client";
+import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, InMemoryCache } from "@apollo/client";
+import { ErrorLink } from "@apollo/client/link/error";
 import { GraphQLWsLink } from "@apollo/client/link/subscriptions";
 import { OperationTypeNode } from "graphql";
 import { createClient } from "graphql-ws";
@@ -8,6 +9,9 @@ export interface Caller {
   token: string;
   organization: string;
 }
+
+/** With this code the gateway closes a socket whose credential does not hold, or no longer. */
+const FORBIDDEN = 4403;
 
 interface Page {
   nodes: unknown[];
@@ -36,21 +40,34 @@ function headersOf({ token, organization }: Caller): Record<string, string> {
   return { authorization: `Bearer ${token}`, ...(named ? { "x-service-org": organization } : {}) };
 }
 
-/** A client for this caller. `onAgain` is called when a socket that was lost is there again: news may have been missed. */
-export function clientOf(caller: Caller, onAgain: () => void) {
+const isClosing = (event: unknown): event is { code: number } => typeof event === "object" && event !== null && "code" in event;
+const isForbidden = (event: unknown) => isClosing(event) && event.code === FORBIDDEN;
+
+/**
+ * A client for this caller. `onAgain` is called when a socket that was lost is there again: news may have been missed.
+ * It is called, too, when the socket was refused for good: what is asked then says whether the credential still holds.
+ * `onRefused` is called when it does not.
+ */
+export function clientOf(caller: Caller, onAgain: () => void, onRefused: () => void) {
   const headers = headersOf(caller);
   const socket = createClient({
     url: `${location.origin.replace(/^http/, "ws")}/graphql`,
     connectionParams: headers,
     retryAttempts: Number.POSITIVE_INFINITY,
-    shouldRetry: () => true,
-    on: { connected: (_socket, _payload, wasRetry) => wasRetry && onAgain() },
+    shouldRetry: (event) => !isForbidden(event),
+    on: {
+      connected: (_socket, _payload, wasRetry) => wasRetry && onAgain(),
+      closed: (event) => isForbidden(event) && onAgain(),
+    },
+  });
+  const refusals = new ErrorLink(({ error }) => {
+    if (CombinedGraphQLErrors.is(error) && error.errors.some(({ extensions }) => extensions?.["code"] === "UNAUTHENTICATED")) onRefused();
   });
   const client = new ApolloClient({
     link: ApolloLink.split(
       ({ operationType }) => operationType === OperationTypeNode.SUBSCRIPTION,
       new GraphQLWsLink(socket),
-      new HttpLink({ uri: "/graphql", headers }),
+      refusals.concat(new HttpLink({ uri: "/graphql", headers })),
     ),
     cache: new InMemoryCache({
       typePolicies: {

@@ -8,21 +8,34 @@ import "./page.css";
 
 function Page() {
   const [caller, setCaller] = useState(kept.load);
+  const [isRefused, setIsRefused] = useState(false);
   const signIn = (given: Caller) => {
     kept.save(given);
+    setIsRefused(false);
     setCaller(given);
   };
   const signOut = () => {
     kept.forget();
     setCaller(null);
   };
-  return caller ? <SignedIn key={caller.token + caller.organization} caller={caller} onSignOut={signOut} /> : <SignIn onSignIn={signIn} />;
+  const refuse = () => {
+    setIsRefused(true);
+    signOut();
+  };
+  if (!caller) return <SignIn isRefused={isRefused} onSignIn={signIn} />;
+  return <SignedIn key={caller.token + caller.organization} caller={caller} onSignOut={signOut} onRefused={refuse} />;
 }
 
-function SignedIn({ caller, onSignOut }: { caller: Caller; onSignOut: () => void }) {
+interface SignedInProps {
+  caller: Caller;
+  onSignOut: () => void;
+  onRefused: () => void;
+}
+
+function SignedIn({ caller, onSignOut, onRefused }: SignedInProps) {
   const [made, setMade] = useState<ReturnType<typeof clientOf>>();
   useEffect(() => {
-    const own = clientOf(caller, () => void own.client.refetchQueries({ include: "active" }));
+    const own = clientOf(caller, () => void own.client.refetchQueries({ include: "active" }), onRefused);
     setMade(own);
     return () => {
       own.client.stop();
