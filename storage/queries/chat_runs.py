@@ -71,15 +71,23 @@ async def advance(session: TenantSession, run: ChatRun, events: Sequence[Said], 
 
     False where another process works on it, or none any more.
     """
-    held = (
-        col(ChatRun.org_id) == session.org_id,
-        col(ChatRun.id) == run.id,
-        col(ChatRun.holder) == run.holder,
-        col(ChatRun.finished_at).is_(None),
-        col(ChatRun.last_sequence) == run.last_sequence,
-    )
     changed = {**values, "last_sequence": run.last_sequence + len(events)}
-    if not await session.execute(update(ChatRun).where(*held).values(**changed)):
+    names = tuple(sorted(changed))
+
+    def build() -> AnyStatement:
+        stored = ChatRun.__table__.c  # type: ignore[attr-defined]  # every table class has one
+        held = (
+            stored.org_id == ORG_PARAM,
+            stored.id == bindparam("run", type_=Identifier),
+            stored.holder == bindparam("held_by", type_=Identifier),
+            stored.finished_at.is_(None),
+            stored.last_sequence == bindparam("known", type_=BigInteger),
+        )
+        return update(ChatRun).where(*held).values({n: bindparam(f"new_{n}", type_=stored[n].type) for n in names})
+
+    new = {f"new_{name}": value for name, value in changed.items()}
+    known = {"run": run.id, "held_by": run.holder, "known": run.last_sequence}
+    if not await session.change(("advance chat run", names), build, **new, **known):
         return False
     await append(session, run, run.last_sequence, events)
     return True
