@@ -14,7 +14,7 @@ from jobs import (
     tagged_records,
     webhooks,
 )
-from jobs.sync import held, removal, watches
+from jobs.sync import held, kept, removal, watches
 from jobs.sync import run as synchronisation
 from jobs.work import KINDS
 
@@ -23,6 +23,7 @@ __all__ = [
     "campaigns_progress",
     "campaigns_sync",
     "held",
+    "kept",
     "lead_tags",
     "mails",
     "outreach_domains",

@@ -9,7 +9,8 @@ from pydantic import AfterValidator, ConfigDict, Field, StrictInt, StrictStr
 from contract.domains import domain_of
 from contract.integrations import INTERNAL_DOMAINS_MAX, IntegrationProvider, SyncVisibility
 from contract.scopes import ScopeGroup
-from jobs.queue import hasten
+from jobs.queue import enqueue, hasten
+from jobs.sync import kept
 from jobs.sync.notices import KIND
 from jobs.sync.rules import internal_domains
 from resolvers.integration_views import SettingsView
@@ -100,6 +101,8 @@ async def update_policy(ctx: Context, input: PolicyUpdate, *, seen: Collection[i
             policy = await session.update(policy, **differences, version=policy.version + 1)
             if differences.keys() & {"internal_domains", "widest_visibility"}:
                 await statements.want_all(session)
+            if "widest_visibility" in differences:  # what stays of no connection any more (decision 1165)
+                await enqueue(session, kept.KIND, {})
             told = {"changed": sorted(differences)}
             await changes.append_event(ctx, session, "integration_policy_updated", told, area="admin")
         view = await _view(session, policy)

@@ -9,11 +9,11 @@ from jobs.sync.lifecycle import Begun
 from jobs.sync.rules import rules_of
 from jobs.work import Run
 from storage.base import FIRST_ID, now
-from storage.queries import sync
+from storage.queries import integrations, sync
 from storage.tables import Integration, SyncRun
 
 _MARGIN = timedelta(minutes=10)
-"""How long before the end of the latest run contacts count as new, which it may have passed by then."""
+"""How long before the beginning of the latest run contacts count as new: clocks differ, and commits come late."""
 
 
 async def fill_all(run: Run, begun: Begun, *, is_thorough: bool) -> bool:
@@ -22,6 +22,8 @@ async def fill_all(run: Run, begun: Begun, *, is_thorough: bool) -> bool:
     if before is None:
         return False
     async with run.reading() as session:
+        # from its beginning on: what became a contact while it was under way it may have passed by then (decision 1167)
+        before = min(before, await integrations.latest_start(session, begun.integration.id) or before)
         if not is_thorough and not await sync.has_new_contacts(session, before - _MARGIN):
             return False
     after: str | None = FIRST_ID

@@ -120,6 +120,9 @@ async def succeeded(run: Run, begun: Begun, done: Done) -> bool:
         moment = now()
         status = IntegrationRunStatus.SUCCEEDED.value
         current = await session.update(current, status=status, finished_at=moment, calls=current.calls + done.calls)
+        if integration.status != IntegrationStatus.ACTIVE.value:  # stopped after the last page: it says so (1168)
+            await integrations.cancel_runs(session, integration.id)
+            return False
         pace = await _paced(run, session, integration, is_told=done.is_told)
         await session.update(
             integration,

@@ -16,6 +16,7 @@ from contract.integrations import (
 )
 from contract.vocabulary import ActivitySource
 from jobs.sync.judge import Rules, Verdict, skipped
+from jobs.sync.kept_back import keep_less
 from jobs.sync.match import Match
 from jobs.sync.merge import Shown, from_document, merged
 from jobs.sync.writing import Outcome, Plan, apply, as_changed
@@ -128,7 +129,18 @@ class Meetings:
         plan.lost = [each.id for each in lost]
         plan.occurrences = [row for row in self._rows.values() if self._old.get(row.id) != row]
         plan.known_occurrences = frozenset(self._old)
-        return await apply(self._session, plan, self._present)
+        outcome = await apply(self._session, plan, self._present)
+        if self._connection.visibility is not SyncVisibility.EVERYTHING and keeps_worked_on:
+            await self._keep_back(plan, outcome)
+        return outcome
+
+    async def _keep_back(self, plan: Plan, outcome: Outcome) -> None:
+        """What stays as a member worked on it shows no more than the connection does by now (decision 1165)."""
+        ids = [each.meeting_id for each in plan.without if each.overridden and each.meeting_id is not None]
+        if ids:
+            known = await sync.synced(self._session, "meeting_id", ids)
+            less = await keep_less(self._session, known, self._connection.visibility, self._present)
+            outcome.updated += [each for each in less if each not in outcome.updated]
 
     def _linked(self, slot: Slot, taken: Collection[str | None], new: dict[str, Slot]) -> SyncOccurrence:
         """The row of an occurrence, with the meeting that it is: one that is there, or a new one."""

@@ -218,5 +218,24 @@ def unspoken(details: JsonDict | None, overridden: Collection[str]) -> JsonDict:
     return {**blank, "details": kept}
 
 
+def said_less(
+    details: JsonDict | None, overridden: Collection[str], visibility: SyncVisibility, people: Sequence[JsonDict]
+) -> JsonDict:
+    """The columns of a meeting that no calendar shows, with no more words of the provider than this; members' own stay.
+
+    `people` are those who may be named.
+    """
+    if visibility is SyncVisibility.EVERYTHING:
+        return {}
+    bare = unspoken(details, overridden)
+    if visibility is SyncVisibility.NOTHING:
+        return bare
+    bare.pop("subject", None)
+    if people and "attendees" in (details or {}) and DETAILS["attendees"] not in overridden:
+        attendees = [{"name": each["name"], "email": each["email"]} for each in people]
+        bare["details"] = {**bare["details"], "attendees": attendees}
+    return bare
+
+
 def _text(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -55,11 +55,16 @@ async def rules_of(
         is_linked=BY_PROVIDER[IntegrationProvider(integration.provider)].ownership is IntegrationOwnership.ORGANIZATION,
     )
     shown = effective(integration, policy)
-    source = _SOURCES.get(integration.provider, ActivitySource.CALENDAR)
+    source = source_of(integration.provider)
     return Connection(integration.id, integration.owner_id, shown, integration.auto_create, own, source), rules
 
 
 _SOURCES = {"slack": ActivitySource.SLACK, "zoom": ActivitySource.ZOOM}
+
+
+def source_of(provider: str) -> ActivitySource:
+    """Name the source of the meetings that a connection to this provider brings."""
+    return _SOURCES.get(provider, ActivitySource.CALENDAR)
 
 
 def internal_domains(policy: IntegrationPolicy, addresses: Collection[str]) -> list[str]:

@@ -16,8 +16,8 @@ from storage.tables import Activity, SyncedMeeting, SyncOccurrence
 from storage.tenancy.sessions import TenantSession
 
 R = TypeVar("R", bound=Stored)
-_ACTIVITY = (*FIELDS, "details", "owner_id", "version", "updated_at", "folded_subject", "folded_owner_id")
-_KNOWN = (
+ACTIVITY = (*FIELDS, "details", "owner_id", "version", "updated_at", "folded_subject", "folded_owner_id")
+KNOWN = (
     *("meeting_id", "all_day", "time_zone", "conference_url", "cancelled_at", "pending_end", "overridden"),
     *("participants", "deal_candidates"),
 )
@@ -98,7 +98,7 @@ async def apply(session: TenantSession, plan: Plan, present: datetime) -> Outcom
     if new:
         await session.insert(*new)
     if changed:
-        await session.update_each(changed, *_ACTIVITY)
+        await session.update_each(changed, *ACTIVITY)
     await _write_known(session, plan, synced)
     await _write_occurrences(session, plan)
     if removed:
@@ -113,7 +113,7 @@ async def _write_known(session: TenantSession, plan: Plan, synced: list[SyncedMe
     if fresh:
         await session.insert(*fresh)
     if other:
-        await session.update_each(other, *_KNOWN)
+        await session.update_each(other, *KNOWN)
 
 
 async def _write_occurrences(session: TenantSession, plan: Plan) -> None:

@@ -104,6 +104,14 @@ async def queued_run(session: TenantSession, integration_id: str) -> SyncRun | N
     return rows[0] if rows else None
 
 
+async def latest_start(session: TenantSession, integration_id: str) -> datetime | None:
+    """Say when the latest run that was read to its end began."""
+    own = col(SyncRun.org_id) == session.org_id, col(SyncRun.integration_id) == integration_id
+    ended = select(SyncRun).where(*own, col(SyncRun.status) == IntegrationRunStatus.SUCCEEDED.value)
+    rows = await session.find_all(ended.order_by(col(SyncRun.queued_at).desc()).limit(1))
+    return rows[0].started_at if rows else None
+
+
 async def running(session: TenantSession, ids: Sequence[str]) -> dict[str, SyncRun]:
     """The runs of these connections that are under way."""
     own = col(SyncRun.org_id) == session.org_id, among(col(SyncRun.integration_id), ids)
@@ -230,6 +238,7 @@ async def end_of_owner(session: TenantSession, subject: str) -> None:
         .where(*own, going)
         .values(
             status=IntegrationStatus.PAUSED.value,
+            is_suspended=False,  # which would let it go on once the member is back, without what it is read with
             sealed=None,
             grant_sealed=None,
             problem_code=IntegrationProblemCode.FORBIDDEN.value,

@@ -282,6 +282,23 @@ async def without_contact(session: TenantSession, integration_id: str, after: st
     return await session.find_all(behind)
 
 
+async def kept(
+    session: TenantSession, after: str, *, source: str | None = None, owner_id: str | None = None
+) -> Sequence[SyncedMeeting]:
+    """A small batch of the meetings behind this one that stay though no calendar shows them.
+
+    With a source those alone that came from there, of this owner where there is one.
+    """
+    meeting = and_(col(Activity.org_id) == col(SyncedMeeting.org_id), col(Activity.id) == col(SyncedMeeting.meeting_id))
+    own = [col(SyncedMeeting.org_id) == session.org_id, col(SyncedMeeting.cancelled_at).is_not(None)]
+    if source is not None:
+        own.append(col(Activity.source) == source)
+    if owner_id is not None:
+        own.append(col(Activity.owner_id) == owner_id)
+    wanted = select(SyncedMeeting).join(Activity, meeting).where(*own, col(SyncedMeeting.id) > after)
+    return await session.find_all(wanted.order_by(col(SyncedMeeting.id)).limit(SMALL_BATCH))
+
+
 async def forget_subjects(session: TenantSession, item_ids: Collection[str]) -> None:
     """The titles of these items' occurrences are not kept any more."""
     own = col(SyncOccurrence.org_id) == session.org_id, among(col(SyncOccurrence.item_id), item_ids)

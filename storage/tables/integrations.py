@@ -198,6 +198,9 @@ class SyncOccurrence(Record, table=True):
 
     `recurrence` is the start that it had at first, or empty. `subject` is empty for what is private. `meeting_id` is
     the meeting that it is, or that it is a duplicate of; of the kind `mail` the e-mail.
+
+    `seen_at` is when it was settled last. Nobody is told that but who asks of an item that goes in this moment: when
+    the provider showed it last is read from its item and its stream (decision 1012, storage/queries/sync_shown.py).
     """
 
     __tablename__ = "sync_occurrences"

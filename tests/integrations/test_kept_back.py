@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
-from storage.tables import Account, Activity, Contact, Event, SyncedMeeting, SyncItem, SyncOccurrence
+import pytest
+from sqlalchemy import select, update
+from sqlmodel import col
+
+from contract.integrations import SyncVisibility
+from jobs.sync import filling, narrowing
+from jobs.sync import run as run_module
+from jobs.sync.rules import rules_of
+from jobs.sync.run import let_go
+from storage.base import now
+from storage.queries import integrations as integration_statements
+from storage.queries import sync as sync_statements
+from storage.tables import (
+    Account,
+    Activity,
+    Contact,
+    Event,
+    Integration,
+    SyncedMeeting,
+    SyncItem,
+    SyncOccurrence,
+    SyncRun,
+)
 from tests.integrations.test_refresh import sync
 from tests.support.consents import connected
 from tests.support.feeds import at, connection, event, hurry, meetings, replaced, upload, work
 from tests.support.google import Fault, Google, meeting
+from tests.support.statements import statements
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 EDIT = "mutation($id: ID!, $i: MeetingUpdateInput!) { meetingUpdate(id: $id, input: $i) { userErrors { code } } }"
+ONE = """query($id: ID!) { meeting(id: $id) { id subject body durationMinutes participants { email }
+  sync { cancelledAt conferenceUrl } } }"""
 EVENTS, PRIVATE = "/events", "CLASS:PRIVATE"
 
 
@@ -164,12 +191,15 @@ async def test_less_is_shown_at_once_while_the_provider_asks_to_wait_and_is_not_
     assert ("Title" in await _kept(one), google.count(EVENTS)) == (False, asked)
 
 
-async def test_a_member_does_not_cut_short_what_the_provider_asked_to_wait(one: Tenant, google: Google) -> None:
-    """Decision 1014."""
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_member_does_not_cut_short_what_the_provider_asked_to_wait(
+    one: Tenant, google: Google, status: int
+) -> None:
+    """Decisions 1014 and 1169."""
     account = google.account()
     mine = await connected(one, google, account)
     google.put(account, meeting("a", at(3), subject="Title"))
-    google.faults.append(Fault(EVENTS, 429, headers={"Retry-After": "120"}))
+    google.faults.append(Fault(EVENTS, status, headers={"Retry-After": "120"}))
     await sync(one, mine)
     asked, due = google.count(EVENTS), (await connection(one, mine))["problem"]["retry_at"]
     await sync(one, mine)
@@ -185,3 +215,214 @@ async def test_a_member_does_not_cut_short_what_the_provider_asked_to_wait(one: 
     await hurry(one)
     await work(one)
     assert (set(await meetings(one)), google.count(EVENTS) > asked) == ({"Title"}, True)
+
+
+async def _cancelled_but_kept(one: Tenant) -> tuple[str, str]:
+    """Connect a calendar, and have an event go on whose meeting a member has worked; connection and meeting."""
+    said = ("DESCRIPTION:Figures", "LOCATION:Room", "URL:https://meet.google.com/abc-defg-hij")
+    known = "ATTENDEE;CN=Ann:mailto:ann@known.example"
+    mine = await upload(one, event("a", *said, known, subject="Title"), event("b", subject="Other"))
+    meeting = (await meetings(one))["Title"]
+    await one.add(Contact(email="ann@known.example"))
+    assert (await one.ask(EDIT, id=meeting["id"], i={"durationMinutes": 17}))["userErrors"] == []
+    await replaced(one, mine, event("b", subject="Other"))
+    kept = (await meetings(one))["Title"]
+    assert (kept["id"], kept["sync"]["sources"]) == (meeting["id"], [])
+    assert kept["sync"]["cancelledAt"] is not None
+    assert {each["email"] for each in kept["participants"]} == {"bob@out.example", "ann@known.example"}
+    return mine, meeting["id"]
+
+
+@pytest.mark.parametrize("is_paused", [False, True])
+@pytest.mark.parametrize("by", ["owner", "policy", "policy, of who left it to another"])
+async def test_less_is_shown_at_once_of_a_meeting_that_stays_cancelled(one: Tenant, by: str, is_paused: bool) -> None:
+    """Decision 1165."""
+    mine, identifier = await _cancelled_but_kept(one)
+    rest, is_policy = one.gateway.rest, by != "owner"
+    if by.endswith("another"):
+        other = {"ownerId": one.subject("admin")}
+        assert (await one.ask(EDIT, id=identifier, i=other))["userErrors"] == []
+    if is_paused:
+        assert (await rest("POST", f"/integrations/{mine}/pause", one.headers())).status_code == 200
+        await work(one)
+    for visibility in ("subject_only", "nothing"):
+        if is_policy:
+            answer = await rest(
+                "PATCH", "/integrations/policy", one.headers("admin"), {"widest_visibility": visibility}
+            )
+        else:
+            body = {"settings": {"visibility": visibility}}
+            answer = await rest("PATCH", f"/integrations/{mine}", one.headers(), body)
+        assert answer.status_code == 200, answer.text
+        await work(one)
+        found = await one.ask(ONE, id=identifier)
+        people = [each["email"] for each in found["participants"]]
+        shown = visibility == "subject_only"
+        assert (found["subject"], people) == (("Title", ["ann@known.example"]) if shown else (None, []))
+        assert (found["body"], found["sync"]["conferenceUrl"], found["durationMinutes"]) == (None, None, 17)
+        kept = await _kept(one)
+        assert not any(word in kept for word in ("Figures", "Room", "bob@", "abc-defg-hij"))
+        assert ("Title" in kept, "title" in kept, "ann@" in kept) == (shown, shown, shown)
+        assert found["sync"]["cancelledAt"] is not None
+    rows = await one.rows(Event.sequence, Event.type, Event.data)
+    told = [type for _, type, data in sorted(rows, key=lambda row: row[0]) if identifier in str(data)]
+    assert told[-2:] == ["meeting_updated" if is_policy else "meetings_synced"] * 2
+
+
+async def test_what_goes_after_less_is_to_be_shown_stays_with_less(one: Tenant) -> None:
+    """Decision 1165: a run that was under way as the policy changed has not narrowed anything yet."""
+    mine = await upload(one, event("a", "DESCRIPTION:Figures", subject="Title"), event("b", subject="Other"))
+    meeting = (await meetings(one))["Title"]
+    assert (await one.ask(EDIT, id=meeting["id"], i={"durationMinutes": 17}))["userErrors"] == []
+    database = one.gateway.world.database
+    async with database.writing(one.id) as session:
+        policy = await sync_statements.lock(session)
+        policy = await session.update(policy, widest_visibility="nothing")
+        integration = await session.find(Integration, id=mine)
+        assert integration is not None
+        connection, rules = await rules_of(session, integration, policy, now())
+        [item] = [each.id for each in await session.find_all(select(SyncItem)) if each.uid == "a"]
+        await let_go(session, connection, rules, [item], now())
+    left = await one.ask(ONE, id=meeting["id"])
+    assert (left["subject"], left["body"], left["participants"]) == (None, None, [])
+    assert left["sync"]["cancelledAt"] is not None
+
+
+async def test_who_allows_more_while_less_is_being_kept_is_narrowed_again_later(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 1166."""
+    mine = await upload(one, *(event(f"e{n}", "DESCRIPTION:Figures", subject=f"Title {n}") for n in range(4)))
+    rest = one.gateway.rest
+    assert (await rest("POST", f"/integrations/{mine}/pause", one.headers())).status_code == 200
+    await work(one)
+    monkeypatch.setattr(sync_statements, "SMALL_BATCH", 2)
+    usual, batches = narrowing.narrow, 0
+
+    async def show(visibility: str) -> None:
+        body = {"settings": {"visibility": visibility}}
+        assert (await rest("PATCH", f"/integrations/{mine}", one.headers(), body)).status_code == 200
+
+    async def widened(session: Any, connection: Any, *more: Any) -> Any:
+        nonlocal batches
+        batches += 1
+        if batches > 1:  # its owner shows everything again after the first batch
+            connection = replace(connection, visibility=SyncVisibility.EVERYTHING)
+        return await usual(session, connection, *more)
+
+    async def rules(*asked: Any) -> Any:
+        connection, found = await rules_of(*asked)
+        return (replace(connection, visibility=SyncVisibility.EVERYTHING) if batches else connection), found
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(narrowing, "narrow", widened)
+        meanwhile.setattr(narrowing, "rules_of", rules)
+        await show("nothing")
+        await work(one)
+    assert batches > 1
+    assert "Title" in await _kept(one)
+    assert await one.rows(Integration.shown) == [("everything",)]
+    await show("everything")
+    await work(one)
+    await show("nothing")
+    await work(one)
+    assert "Title" not in await _kept(one)
+
+
+async def test_narrowing_takes_as_many_statements_for_many_as_for_few_and_locks_once_for_a_batch(
+    one: Tenant, two: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    for tenant, number in ((one, 8), (two, 80)):
+        mine = await upload(tenant, *(event(f"e{n}", subject=f"Title {n}") for n in range(number)))
+        rest = tenant.gateway.rest
+        assert (await rest("POST", f"/integrations/{mine}/pause", tenant.headers())).status_code == 200
+        await work(tenant)
+        for visibility, batch in (("subject_only", 100), ("nothing", 8)):
+            monkeypatch.setattr(sync_statements, "SMALL_BATCH", batch)
+            body = {"settings": {"visibility": visibility}}
+            assert (await rest("PATCH", f"/integrations/{mine}", tenant.headers(), body)).status_code == 200
+            with statements(tenant.gateway.world.database) as sent:
+                await work(tenant)
+            locks = sum("INSERT INTO integration_policies" in text for text in sent)
+            sizes.append((len(sent), locks))
+        assert "Title" not in await _kept(tenant)
+    few, few_by_8, many, many_by_8 = sizes
+    assert few == many
+    assert many_by_8[1] - few_by_8[1] == 9  # ten batches in place of one
+    assert many_by_8[0] - few_by_8[0] < 9 * few_by_8[0]
+
+
+async def test_meetings_are_filled_in_pages_though_those_that_are_filled_leave_them(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 1132: behind the last one that was looked at, not so many further on."""
+    mine = await upload(one, *(event(f"e{n}", subject=f"T {n}", guest=f"g{n}@out.example") for n in range(7)))
+    people = [Contact(email=f"g{n}@out.example") for n in range(7)]
+    await one.add(*people)
+    monkeypatch.setattr(sync_statements, "BATCH", 2)
+    usual, unlinked = filling.fill, False
+
+    async def fill(session: Any, *more: Any) -> Any:
+        """A member takes a link away that the first batch made, which holds, and one of those to come."""
+        nonlocal unlinked
+        found = await usual(session, *more)
+        if not unlinked:
+            unlinked = True
+            await session.execute(
+                update(Activity).where(col(Activity.subject) == "T 6").values(contact_id=people[0].id)
+            )
+        return found
+
+    monkeypatch.setattr(filling, "fill", fill)
+    await sync(one, mine)
+    found = await meetings(one)
+    linked = {name: each["contactId"] for name, each in found.items()}
+    assert unlinked
+    wanted = {f"T {n}": people[n].id for n in range(7)}
+    assert linked in (wanted, {**wanted, "T 6": people[0].id})
+
+
+async def test_who_became_a_contact_during_a_long_run_is_linked_by_the_next_one(one: Tenant) -> None:
+    """Decision 1167: it may have passed the meeting by then, and ended much later."""
+    mine = await upload(one, event("a", subject="Unknown"))
+    hour = timedelta(hours=1)
+    bob = Contact(email="bob@out.example", updated_at=now() - hour)
+    await one.add(bob)
+    async with one.gateway.world.database.writing(one.id) as session:
+        [run] = await session.find_all(select(SyncRun).where(col(SyncRun.org_id) == one.id))
+        await session.update(run, started_at=now() - 2 * hour)
+    await sync(one, mine)
+    assert (await meetings(one))["Unknown"]["contactId"] == bob.id
+
+
+async def test_a_connection_that_stops_after_the_last_page_is_not_due_again(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 1168: pausing, or a member who leaves, in the moment before the run's end."""
+    mine = await upload(one, event("a"))
+    usual = run_module.fill_all
+
+    async def stopped(*asked: Any, **more: Any) -> bool:
+        async with one.gateway.world.database.writing(one.id) as session:
+            await integration_statements.end_of_owner(session, one.subject("member"))
+        return await usual(*asked, **more)
+
+    monkeypatch.setattr(run_module, "fill_all", stopped)
+    await sync(one, mine)
+    [(status, due, problem)] = await one.rows(Integration.status, Integration.next_sync_at, Integration.problem_code)
+    assert (status, due, problem) == ("paused", None, "forbidden")
+
+
+async def test_who_left_while_not_allowed_to_write_finds_the_connection_stopped_for_good(one: Tenant) -> None:
+    """Decision 1168: nothing is there to read it with, so it does not go on by itself when its member is back."""
+    mine = await upload(one, event("a"))
+    async with one.gateway.world.database.writing(one.id) as session:
+        found = await session.find(Integration, id=mine)
+        assert found is not None
+        await session.update(found, status="paused", is_suspended=True)
+        await integration_statements.end_of_owner(session, one.subject("member"))
+    await work(one, anyway=True)
+    assert await one.rows(Integration.status, Integration.problem_code) == [("paused", "forbidden")]
+    answer = await one.gateway.rest("POST", f"/integrations/{mine}/resume", one.headers())
+    assert (answer.status_code, "connect the account again" in answer.text) == (409, True)

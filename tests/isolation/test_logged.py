@@ -33,7 +33,7 @@ _NOT_THERE = "it writes no table of the list"
 _TOLD = "its events are appended in the transactions of what it writes"
 WORK = {
     **dict.fromkeys(("ownership_transfer", "tagged_records", "data_import", "report_run", "data_export"), _TOLD),
-    **dict.fromkeys(("integration_sync", "integration_removal", "meetings_held"), _TOLD),
+    **dict.fromkeys(("integration_sync", "integration_removal", "meetings_held", "meetings_kept"), _TOLD),
     **dict.fromkeys(("lead_tags", "mail", "campaign_ask", "campaign_tell", "sequence_remove"), _NOT_THERE),
     **dict.fromkeys(("lead_remove", "webhook_delivery", "domain_purchase", "mailbox_provision"), _NOT_THERE),
     **dict.fromkeys(("research_company", "cx_report_render", "integration_watches_end"), _NOT_THERE),

@@ -89,7 +89,7 @@ JOBS = {
     **dict.fromkeys(("domain_purchase", "mailbox_provision"), _ADMINISTRATION),
     **dict.fromkeys(("research_company", "cx_report_render"), _RESEARCH),
     **dict.fromkeys(
-        ("integration_sync", "integration_removal", "integration_watches_end", "meetings_held"),
+        ("integration_sync", "integration_removal", "integration_watches_end", "meetings_held", "meetings_kept"),
         "meetings are items of the feeds themselves",
     ),
 }
