@@ -2,6 +2,8 @@
 
 A key is a group where two records or more have it. It is left out where all of them share a surer one, whose group has
 them all, and where every pair of them is dismissed. Groups are read in the order of their index, behind the cursor.
+What is asked of each group has to be found by an index, whatever the planner knows of tables that an import has just
+filled (decision 1156).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +19,7 @@ from contract.limits import NAMESAKES_MAX
 from contract.mergeable import SIGNS, TABLES
 from storage.base import PlainText, Record
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
-from storage.match_triggers import MATCHED
+from storage.match_triggers import MATCHED, Matched
 from storage.new_rows import model_named, new_row
 from storage.queries.dialects import unseen
 from storage.queries.filtering import in_list
@@ -57,17 +59,27 @@ def _is_shown(kind: MergeableKind) -> tuple[AnyColumn, ...]:
     few = or_(col(MatchGroup.sign) != word(_NAMESAKES), col(MatchGroup.size) <= _number(NAMESAKES_MAX))
     own = col(MatchGroup.org_id) == ORG_PARAM, col(MatchGroup.kind) == word(kind)
     pairs = col(MatchGroup.size) * (col(MatchGroup.size) - _number(1)) / _number(2)
-    return (*own, col(MatchGroup.size) > _number(1), few, ~_is_within_a_surer_one(kind), _dismissed(kind) < pairs)
+    # In this order: nothing is looked for where there cannot be a surer one, as with most keys of an import.
+    is_foremost = or_(col(MatchGroup.sign) == word(_matched(kind).surest), ~_is_within_a_surer_one(kind))
+    return (*own, col(MatchGroup.size) > _number(1), few, is_foremost, _dismissed(kind) < pairs)
+
+
+def _matched(kind: MergeableKind) -> Matched:
+    [matched] = [each for each in MATCHED if each.kind == kind]
+    return matched
 
 
 def _keys_of(kind: MergeableKind) -> list[AnyColumn]:
     """The keys of the record that is called `_RECORD`, made of it as triggers make them; NULL for one that it lacks."""
-    [matched] = [each for each in MATCHED if each.kind == kind]
-    return [literal_column(key, PlainText) for key in matched.keys_of(_RECORD)]
+    return [literal_column(key, PlainText) for key in _matched(kind).keys_of(_RECORD)]
 
 
 def _is_within_a_surer_one(kind: MergeableKind) -> AnyColumn:
-    """Says whether all records of the group share a surer key, which the first of them has, too."""
+    """Says whether all records of the group share a surer key, which the first of them has, too.
+
+    Its keys are values, each of a select of its own. Expressions of a joined record are none: PostgreSQL looks nothing
+    up by what a function could leak before the policy was asked, and would read all groups for each one.
+    """
     one: AnyEntity = aliased(MatchKey)
     its: AnyEntity = aliased(MatchKey)
     other: AnyEntity = aliased(MatchKey)
@@ -81,6 +93,10 @@ def _is_within_a_surer_one(kind: MergeableKind) -> AnyColumn:
         .correlate(MatchGroup)
         .scalar_subquery()
     )
+    of_first = [
+        select(key).select_from(record).where(record.org_id == ORG_PARAM, record.id == first).correlate(MatchGroup)
+        for key in _keys_of(kind)
+    ]
     both = and_(*_having(other, kind, surer.key), other.record_id == its.record_id)
     sharing = (
         select(func.count())
@@ -90,14 +106,14 @@ def _is_within_a_surer_one(kind: MergeableKind) -> AnyColumn:
         .correlate(MatchGroup, surer)
         .scalar_subquery()
     )
-    its_own = surer.org_id == ORG_PARAM, surer.kind == word(kind), surer.key.in_(_keys_of(kind))
     return exists(
         select(literal_column("1"))
-        .select_from(record)
-        .join(surer, and_(*its_own, surer.size >= col(MatchGroup.size)))
+        .select_from(surer)
         .where(
-            record.org_id == ORG_PARAM,
-            record.id == first,
+            surer.org_id == ORG_PARAM,
+            surer.kind == word(kind),
+            surer.key.in_([key.scalar_subquery() for key in of_first]),
+            surer.size >= col(MatchGroup.size),
             surer.sign < col(MatchGroup.sign),
             sharing == col(MatchGroup.size),
         )
