@@ -7,7 +7,7 @@ once and never changes its bytes. Who may read a file is not known here.
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,6 +17,7 @@ from typing import BinaryIO, Protocol, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
 from providers import growing_files
+from providers.growing_files import Look, Rest
 
 CHUNK = 256 * 1024
 _WRITTEN_AT_ONCE = 4 * CHUNK
@@ -60,12 +61,12 @@ class Artifacts(Protocol):
 class Growing(Protocol):
     """What some stores can do besides: a file grows before anybody is told of it."""
 
-    async def append(self, name: str, start: int, pieces: AsyncIterator[bytes], look: Callable[[bytes], None]) -> None:
+    async def append(self, name: str, start: int, pieces: AsyncIterator[bytes], look: Look, rest: Rest) -> None:
         """Write behind the first `start` bytes of the file, and drop what lay there; a file begins with the first.
 
         Once this returns they outlive the process and the machine's power; when it returns or raises, nobody writes
-        any more. `look` is called in a thread with all that is written, in order. What reading the pieces raises is
-        raised.
+        any more. `look` is called in a thread with all that is written, in order, and `rest` is awaited behind each
+        batch, with the seconds that it took. What reading the pieces raises is raised.
         """
 
 
@@ -143,12 +144,12 @@ class Files:
             _drop(aside)
             raise
 
-    async def append(self, name: str, start: int, pieces: AsyncIterator[bytes], look: Callable[[bytes], None]) -> None:
+    async def append(self, name: str, start: int, pieces: AsyncIterator[bytes], look: Look, rest: Rest) -> None:
         """Written where they stay."""
         path = self.folder / checked(name)
         if not start:
             await asyncio.to_thread(self._make_folders, path)
-        await growing_files.append(path, start, pieces, look)
+        await growing_files.append(path, start, pieces, look, rest)
         if not start:
             await asyncio.to_thread(_sync_folder, path.parent)
 

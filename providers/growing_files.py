@@ -5,20 +5,25 @@ What is received over many requests is so written once, and is a file with its l
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from time import perf_counter
+from typing import TypeVar
 
+T = TypeVar("T")
 Look = Callable[[bytes], None]
 """Called in a thread with each of the bytes that are written, in order."""
+Rest = Callable[[float], Awaitable[None]]
+"""Awaited behind each batch, with the seconds that a thread was at work on it."""
 _WRITTEN_AT_ONCE = 1024 * 1024
 """Bytes that go to a thread together: one for each small piece would take longer than to write it."""
 _ON_THEIR_WAY = 16 * 1024 * 1024
 """Bytes after which the disk is set to work, so that little is left to wait for at the end."""
 
 
-async def append(path: Path, start: int, pieces: AsyncIterator[bytes], look: Look) -> None:
+async def append(path: Path, start: int, pieces: AsyncIterator[bytes], look: Look, rest: Rest) -> None:
     """Write the pieces behind the first `start` bytes of the file, and drop what lay there.
 
     Once this returns they outlive the process and the machine's power; when it returns or raises, no thread has to do
@@ -27,16 +32,16 @@ async def append(path: Path, start: int, pieces: AsyncIterator[bytes], look: Loo
     file = _Growing(path, start, look)
     try:
         await settled(file.open)
-        await _write(file, pieces)
+        await _write(file, pieces, rest)
         await settled(file.sync)
     finally:
         file.close()
 
 
-async def _write(file: "_Growing", pieces: AsyncIterator[bytes]) -> None:
+async def _write(file: "_Growing", pieces: AsyncIterator[bytes], rest: Rest) -> None:
     """Write in a thread what has come, while more comes: no more than two such batches are in memory."""
     run = partial(asyncio.get_running_loop().run_in_executor, None)
-    writing: asyncio.Future[None] | None = None
+    writing: asyncio.Future[float] | None = None
     syncing: asyncio.Future[None] | None = None
     waiting: list[bytes] = []
     size = unsynced = 0
@@ -46,7 +51,7 @@ async def _write(file: "_Growing", pieces: AsyncIterator[bytes]) -> None:
             size += len(piece)
             if size >= _WRITTEN_AT_ONCE:
                 if writing is not None:
-                    await asyncio.shield(writing)
+                    await rest(await asyncio.shield(writing))
                 writing = run(file.write, waiting)
                 unsynced += size
                 waiting, size = [], 0
@@ -54,9 +59,10 @@ async def _write(file: "_Growing", pieces: AsyncIterator[bytes]) -> None:
                     if syncing is not None:
                         syncing.result()  # the system tells of a disk that failed once
                     syncing, unsynced = run(file.sync), 0
-        for running in (writing, syncing):
-            if running is not None:
-                await asyncio.shield(running)
+        if writing is not None:
+            await asyncio.shield(writing)
+        if syncing is not None:
+            await asyncio.shield(syncing)
     finally:
         await _over(writing)
         await _over(syncing)
@@ -64,16 +70,16 @@ async def _write(file: "_Growing", pieces: AsyncIterator[bytes]) -> None:
         await settled(file.write, waiting)
 
 
-async def settled(work: Callable[..., None], *arguments: object) -> None:
+async def settled(work: Callable[..., object], *arguments: object) -> None:
     """Do work in a thread. Whoever is cancelled meanwhile waits until the thread has left it."""
-    running: asyncio.Future[None] = asyncio.get_running_loop().run_in_executor(None, work, *arguments)
+    running: asyncio.Future[object] = asyncio.get_running_loop().run_in_executor(None, work, *arguments)
     try:
         await asyncio.shield(running)
     finally:
         await _over(running)
 
 
-async def _over(running: asyncio.Future[None] | None) -> None:
+async def _over(running: asyncio.Future[T] | None) -> None:
     while running is not None and not running.done():
         with suppress(asyncio.CancelledError):  # which is raised once the thread has ended
             await asyncio.wait([running])
@@ -98,8 +104,9 @@ class _Growing:
             raise OSError("the file is shorter than it was when it was stored")
         os.ftruncate(self._descriptor, self._place)
 
-    def write(self, pieces: Sequence[bytes]) -> None:
-        """Write these behind the last ones."""
+    def write(self, pieces: Sequence[bytes]) -> float:
+        """Write these behind the last ones; how many seconds it took."""
+        begun = perf_counter()
         for piece in pieces:
             self._look(piece)
             rest = memoryview(piece)
@@ -107,6 +114,7 @@ class _Growing:
                 written = os.pwrite(self._descriptor, rest, self._place)
                 self._place += written
                 rest = rest[written:]
+        return perf_counter() - begun
 
     def sync(self) -> None:
         """Have what was written, and how much it is, outlive a power failure."""

@@ -98,23 +98,45 @@ async def test_what_breaks_a_stream_off_is_raised_and_nothing_is_kept(store: Art
         assert list((store.folder / NAME).parent.iterdir()) == []
 
 
+async def _at_once(_seconds: float) -> None:
+    """Nobody else wants anything."""
+
+
 async def test_a_file_grows_behind_what_counts_of_it(tmp_path: Path) -> None:
     store, seen = Files(tmp_path / "artifacts"), list[bytes]()
     big = os.urandom(3 * 1024 * 1024 + 7)
-    await store.append(NAME, 0, _pieces(b"one", big), seen.append)
+    await store.append(NAME, 0, _pieces(b"one", big), seen.append, _at_once)
     path = store.folder / NAME
     inode = path.stat().st_ino
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(KeyError, match="broken"):
-        await store.append(NAME, 3 + len(big), _pieces(b"lost" * 1024 * 1024, then=KeyError("broken")), seen.append)
-    await store.append(NAME, 3 + len(big), _pieces(b"two"), seen.append)
+        await store.append(
+            NAME, 3 + len(big), _pieces(b"lost" * 1024 * 1024, then=KeyError("broken")), seen.append, _at_once
+        )
+    await store.append(NAME, 3 + len(big), _pieces(b"two"), seen.append, _at_once)
     assert path.read_bytes() == b"one" + big + b"two"
     assert path.stat().st_ino == inode
     assert b"".join(seen[:2] + seen[-1:]) == b"one" + big + b"two"
     for start, error in ((0, FileExistsError), (10 * len(big), OSError)):
         with pytest.raises(error):
-            await store.append(NAME, start, _pieces(b"x"), seen.append)
+            await store.append(NAME, start, _pieces(b"x"), seen.append, _at_once)
     assert path.read_bytes() == b"one" + big + b"two"
+
+
+async def test_a_growing_file_rests_behind_each_batch(tmp_path: Path) -> None:
+    """Decision 1157: what comes next is not written before the store has rested for what was written last."""
+    store, rests, written = Files(tmp_path / "artifacts"), list[float](), list[int]()
+
+    async def rest(seconds: float) -> None:
+        rests.append(seconds)
+        written.append(len(seen))
+        await asyncio.sleep(0.01)
+        assert len(seen) == written[-1]
+
+    seen: list[bytes] = []
+    await store.append(NAME, 0, _pieces(*[os.urandom(256 * 1024)] * 16), seen.append, rest)
+    assert (len(rests), written, len(seen)) == (3, [4, 8, 12], 16)
+    assert all(seconds > 0 for seconds in rests)
 
 
 async def test_nobody_writes_any_more_once_growing_is_cancelled(
@@ -129,7 +151,9 @@ async def test_nobody_writes_any_more_once_growing_is_cancelled(
         return write(descriptor, data, place)
 
     monkeypatch.setattr(os, "pwrite", slowly)
-    growing = asyncio.create_task(store.append(NAME, 0, _pieces(b"x" * 2 * 1024 * 1024, b"y"), lambda _piece: None))
+    growing = asyncio.create_task(
+        store.append(NAME, 0, _pieces(b"x" * 2 * 1024 * 1024, b"y"), lambda _piece: None, _at_once)
+    )
     await begun.wait()
     growing.cancel()
     await asyncio.sleep(0.05)

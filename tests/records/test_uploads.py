@@ -156,6 +156,27 @@ async def test_each_byte_is_written_once(one: Tenant) -> None:
     assert await one.rows(Leftover.storage_name) == []
 
 
+async def test_a_part_makes_way_for_other_organizations(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decision 1157: behind each MiB that was written, while more comes."""
+    rests: list[str] = []
+
+    async def make_way(organization: str, seconds: float) -> None:
+        assert seconds > 0
+        rests.append(organization)
+
+    monkeypatch.setattr(one.gateway.runtime.services.lanes, "make_way", make_way)
+    data = random.Random(3).randbytes(256 * 1024)
+    path = await begun(one, 12 * len(data))
+
+    async def comes() -> Any:
+        for _ in range(12):
+            yield data
+
+    done = await send(one, path, 0, comes())  # type: ignore[arg-type]  # without a length
+    assert done.headers["upload-offset"] == str(12 * len(data))
+    assert rests == [one.id] * 2
+
+
 async def test_the_bytes_of_another_process_are_measured_at_the_end(one: Tenant) -> None:
     data = random.Random(3).randbytes(300_000)
     path = await begun(one, len(data))
