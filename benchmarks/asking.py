@@ -27,10 +27,10 @@ class Request:
     body: Any = None
     organization: str = LARGEST
 
-    def encoded(self, headers: Mapping[str, str]) -> bytes:
+    def encoded(self, headers: Mapping[str, str], *, accept: str = "application/json") -> bytes:
         """The bytes on the wire."""
         body = b"" if self.body is None else orjson.dumps(self.body)
-        lines = [f"{self.method} {self.path} HTTP/1.1", "Host: 127.0.0.1", "Accept: application/json"]
+        lines = [f"{self.method} {self.path} HTTP/1.1", "Host: 127.0.0.1", f"Accept: {accept}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         if body:
             lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]

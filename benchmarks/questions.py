@@ -1,7 +1,8 @@
 """Questions and statements of analytics beside other work: how soon an answer begins, and what others notice of it.
 
 Part of `./run bench aggregates`. What others notice is the 99th percentile of another caller's page of deals, alone and
-beside 20 answers at a time, or beside a statement without an end, in turns: medians of the turns.
+beside 20 answers at a time or a statement without an end, in turns: medians of the turns. Who asks the 20 is a process
+of its own (decision 1150).
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 import httpx
 
+from benchmarks.askers import asking
 from benchmarks.asking import Request, graphql
 from benchmarks.contestants import Contestant
 from benchmarks.others import noted
@@ -66,7 +67,9 @@ def tokens(issuer: EmbeddedIssuer, teams: Sequence[Blueprint]) -> list[str]:
 
 def measure(contestant: Contestant, callers: Sequence[str], turns: Turns) -> None:
     """Print the figures."""
-    firsts, statements, rows = zip(*(_asked(contestant, callers[0]) for _ in range(turns.asked)), strict=True)
+    with httpx.Client(timeout=60) as client:  # one: to make it takes as long as half an answer
+        asked = [_asked(client, contestant, callers[0]) for _ in range(turns.asked)]
+    firsts, statements, rows = zip(*asked, strict=True)
     for name, times in (("first event", firsts), ("the SQL", statements), ("the rows", rows)):
         print(f"  {f'a question: {name}':48} {statistics.median(times):8.1f} {late(times, 20):8.1f} {max(times):8.1f}")
     before = contestant.memory()
@@ -84,16 +87,15 @@ def late(times: Sequence[float], parts: int) -> float:
     return statistics.quantiles(times, n=parts)[-1]
 
 
-def _asked(contestant: Contestant, token: str) -> tuple[float, float, float]:
+def _asked(client: httpx.Client, contestant: Contestant, token: str) -> tuple[float, float, float]:
     """Milliseconds until the first event, the statement and the rows of an answer."""
     found: dict[str, float] = {}
     before = time.perf_counter()
-    with httpx.stream(
+    with client.stream(
         "POST",
         f"http://127.0.0.1:{contestant.port}/analytics/ask",
         json={"question": ASKED},
         headers={"Authorization": f"Bearer {token}", "Accept": "text/event-stream"},
-        timeout=60,
     ) as response:
         for line in response.iter_lines():
             if line.startswith("event: "):
@@ -116,31 +118,32 @@ def others(contestant: Contestant, seconds: float) -> float:
 
 
 @contextmanager
-def _meanwhile(*works: Callable[[], object]) -> Iterator[None]:
-    """Have these done again and again, each by a thread of its own."""
+def _meanwhile(work: Callable[[], object]) -> Iterator[None]:
+    """Have this done again and again by a thread."""
     ended = threading.Event()
 
-    def again(work: Callable[[], object], pause: float) -> None:
+    def again(pause: float = 0) -> None:
         while not ended.wait(pause):
             work()
             pause = _READING
 
-    threads = [
-        threading.Thread(target=again, args=(work, _READING * place / len(works))) for place, work in enumerate(works)
-    ]
-    for thread in threads:
-        thread.start()
+    thread = threading.Thread(target=again)
+    thread.start()
     try:
         yield
     finally:
         ended.set()
-        for thread in threads:
-            thread.join()
+        thread.join()
 
 
 def _answering(contestant: Contestant, callers: Sequence[str]) -> Disturbance:
     """Each caller asks, reads, and asks again."""
-    return lambda: _meanwhile(*(partial(_asked, contestant, token) for token in callers))
+    asked = Request("POST", "/analytics/ask", {"question": ASKED})
+    requests = [
+        asked.encoded({"Authorization": f"Bearer {token}", "Connection": "close"}, accept="text/event-stream")
+        for token in callers
+    ]
+    return lambda: asking(contestant.port, requests, _READING)
 
 
 def _running_away(contestant: Contestant) -> Disturbance:
