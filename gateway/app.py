@@ -81,8 +81,9 @@ def application(
 
     `hosts` are the names that it is known under besides the machine's own; None for any.
     """
-    places = Places(runtime.settings.requests_in_flight)
-
+    places, pacing = Places(runtime.settings.requests_in_flight), runtime.services.pacing
+    # A place is held by what is worked on: streams, and who sends or reads slowly, hold none.
+    pacing.others, places.left = partial(getattr, places, "taken"), pacing.look
     schema = build()
     settings = runtime.settings
     path = settings.persisted_documents

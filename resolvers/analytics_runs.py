@@ -281,8 +281,9 @@ def _deleted(run_id: str, sequence: int) -> AnalyticsEvent:
 
 async def finished(ctx: Context, run: AnalyticsRun) -> AnalyticsRun:
     """The question once it has come to its end. Raises NotFound where it was deleted meanwhile."""
-    async for _ in _followed(ctx, run.id, 1):
-        pass
+    with ctx.services.pacing.aside():
+        async for _ in _followed(ctx, run.id, 1):
+            pass
     return await _own(ctx, run.id)
 
 

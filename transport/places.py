@@ -5,7 +5,7 @@ get a third each, and there is always one left for a group that has none.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
 from contract.errors import GatewayError, Overloaded
@@ -25,6 +25,8 @@ class Places:
     def __init__(self, number: int) -> None:
         self._number = number
         self._taken = 0
+        self.left: Callable[[], None] = lambda: None
+        """Called whenever a place is left."""
         self._groups: Counter[Group] = Counter()
 
     def take(self, path: Path) -> bool:
@@ -46,6 +48,7 @@ class Places:
             self._groups[group] -= 1
             if not self._groups[group]:
                 del self._groups[group]
+        self.left()
 
     @contextmanager
     def one(self, path: Path, refusal: type[GatewayError] = Overloaded) -> Iterator[None]:

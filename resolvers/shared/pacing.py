@@ -1,25 +1,45 @@
-"""Paces the work that goes on behind requests, so that many pieces of it hold no request up (decision 460).
+"""Paces the work that goes on behind requests, so that it holds no request up (decisions 460 and 1151).
 
 A loop does in one go all that is ready. Twenty answers that begin in the same moment would each do a step of some
 milliseconds there, and whoever asks for a page meanwhile waits for all of them, once for each of its own steps. Paced
 work does one step at a time, whichever piece it is of, and between two of them the loop looks at everything else.
+A step waits, for a while, until no request is worked on: else a request that has as many steps as there are of the work
+meanwhile would take twice as long, since each of its own would have one of these before it.
 """
 
 import asyncio
 import types
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
 
 Result = TypeVar("Result")
+_PATIENCE: Final = 0.004
+"""Seconds for which a step waits for requests at the most: an answer has some twenty steps."""
 
 
 class Pacing:
     """The steps of one process that wait for their turn; the first in line has the next one."""
 
     def __init__(self) -> None:
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self.others: Callable[[], int] = lambda: 0
+        """Tells how many requests are worked on. Whoever knows it calls `look` when they are fewer."""
+        self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
+        self._aside = 0
         self._is_passing = False
+        self._late: asyncio.TimerHandle | None = None
+        """What goes off when the first in line has waited long enough."""
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """While a request waits for paced work, which for its part does not wait for the request."""
+        self._aside += 1
+        self.look()
+        try:
+            yield
+        finally:
+            self._aside -= 1
 
     async def paced(self, work: Callable[[], Coroutine[object, object, Result]]) -> Result:
         """Do the work with a turn before each of its steps. Any: what a coroutine and its loop tell each other."""
@@ -48,9 +68,14 @@ class Pacing:
     def _turn(self) -> Generator[object, None, None]:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(turn)
+        self._waiting.append((loop.time() + _PATIENCE, turn))
         self._pass(loop)
         yield from turn
+
+    def look(self) -> None:
+        """Have the next in line go on where it may by now."""
+        if self._waiting:
+            self._pass(asyncio.get_running_loop())
 
     def _pass(self, loop: asyncio.AbstractEventLoop) -> None:
         """Have the next in line go on in the loop's next round."""
@@ -60,10 +85,18 @@ class Pacing:
 
     def _next(self, loop: asyncio.AbstractEventLoop) -> None:
         self._is_passing = False
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():  # who was cancelled meanwhile needs none
-                turn.set_result(None)
-                break
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+        while self._waiting and self._waiting[0][1].done():  # who was cancelled meanwhile needs none
+            self._waiting.popleft()
+        if not self._waiting:
+            return
+        until, turn = self._waiting[0]
+        if self.others() > self._aside and loop.time() < until:
+            self._late = loop.call_at(until, self._pass, loop)
+            return
+        self._waiting.popleft()
+        turn.set_result(None)
         # Its step is behind this round's end, so the one after it is a round later.
         self._pass(loop)

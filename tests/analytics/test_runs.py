@@ -15,10 +15,12 @@ import pytest
 from sqlalchemy import text, update
 from sqlmodel import col
 
+from contract.analytics_events import AnalyticsPlanner
 from contract.limits import RUN_EVENT_ROWS_MAX, RUNS_PER_ORGANIZATION
 from jobs import analytics_upkeep
 from resolvers.analytics_inputs import AnalyticsQuery
-from resolvers.questions.plans import Declined, Plan
+from resolvers.questions.plans import Declined, Plan, Question
+from resolvers.shared.context import Context
 from schema.adapters.strawberry import to_camel_case
 from storage.base import new_id, now
 from storage.queries import analytics_runs as statements
@@ -96,6 +98,23 @@ async def test_the_steps_come_in_their_order_numbered_without_gaps(one: Tenant) 
     listed = (await asker(one).call("GET", "/analytics/runs")).json()
     assert {run["id"]: run for run in listed}[whole["id"]] == whole
     assert len(listed) == 2
+
+
+async def test_an_answer_waits_for_others_requests_and_not_for_its_own(
+    one: Tenant, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither as a stream, which is no request any more once it has begun, nor as a whole (decision 1151)."""
+    monkeypatch.setattr("resolvers.shared.pacing._PATIENCE", 3_600.0)
+    others, worked_on = one.gateway.runtime.services.pacing.others, []
+
+    async def noting(ctx: Context, question: Question) -> Plan | Declined:
+        worked_on.append(others())
+        return await reader.read(ctx, question)
+
+    monkeypatch.setattr("resolvers.analytics_planners.PLANNERS", [(AnalyticsPlanner.PARSER, noting)])
+    assert [event.event for event in await asker(one).stream()] == ORDER
+    assert (await asker(one).ask()).json()["status"] == "succeeded"
+    assert worked_on == [0, 1], "the request for the whole answer is worked on until there is one"
 
 
 async def test_both_surfaces_tell_the_same_steps(one: Tenant, reader: Reader) -> None:

@@ -1,4 +1,4 @@
-"""Work behind requests does one step at a time (decision 460)."""
+"""Work behind requests does one step at a time, and waits for requests (decisions 460 and 1151)."""
 
 import asyncio
 import time
@@ -96,3 +96,67 @@ async def test_what_is_cancelled_before_its_first_step_never_begins() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not begun
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step waits for requests for longer than a test takes."""
+    monkeypatch.setattr("resolvers.shared.pacing._PATIENCE", 3_600.0)
+
+
+async def _some_rounds() -> None:
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.usefixtures("patient")
+async def test_a_step_waits_until_no_request_is_worked_on() -> None:
+    pacing, requests, steps = Pacing(), 0, 0
+
+    async def stepping() -> None:
+        nonlocal steps
+        while True:
+            steps += 1
+            await asyncio.sleep(0)
+
+    pacing.others = lambda: requests
+    task = asyncio.create_task(pacing.paced(stepping))
+    await _some_rounds()
+    assert steps > 10, "there was no request"
+    requests, before = 2, steps
+    await _some_rounds()
+    assert steps <= before + 1, "but for the one that had its turn"
+    requests, before = 1, steps
+    pacing.look()
+    await _some_rounds()
+    assert steps == before, "there is one yet"
+    requests = 0
+    pacing.look()
+    await _some_rounds()
+    assert steps > before + 10
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_where_there_are_always_requests_a_step_waits_for_so_long_and_no_longer() -> None:
+    pacing = Pacing()
+    pacing.others = lambda: 1
+    async with asyncio.timeout(30):
+        assert await asyncio.gather(*(pacing.paced(_piece) for _ in range(PIECES))) == [STEPS] * PIECES
+
+
+@pytest.mark.usefixtures("patient")
+async def test_work_does_not_wait_for_the_request_that_waits_for_it() -> None:
+    pacing = Pacing()
+    pacing.others = lambda: 1
+    task = asyncio.create_task(pacing.paced(_piece))
+    await _some_rounds()
+    assert not task.done()
+    async with asyncio.timeout(30):
+        with pacing.aside():
+            assert await task == STEPS
+    late = asyncio.create_task(pacing.paced(_piece))
+    await _some_rounds()
+    assert not late.done(), "it waits for requests again"
+    late.cancel()
+    await asyncio.gather(late, return_exceptions=True)

@@ -72,6 +72,17 @@ def test_places_that_are_left_are_there_again() -> None:
     assert _filled(places, "one") == 2
 
 
+def test_who_waits_for_a_place_to_be_left_is_told() -> None:
+    """Work behind requests waits for them (decision 1151)."""
+    places, left = Places(4), []
+    places.left = lambda: left.append(places.taken)
+    assert places.take(("one",))
+    assert places.take(("two",))
+    places.leave(("one",))
+    places.leave(("two",))
+    assert left == [1, 0]
+
+
 async def _in_flight(client: httpx.AsyncClient) -> int:
     text = (await client.get("/metrics")).text
     [line] = [line for line in text.splitlines() if line.startswith("crm_requests_in_flight ")]
