@@ -270,7 +270,7 @@ def _followed(ctx: Context, run_id: str, sequence: int) -> AsyncIterator[Followe
     def moves(channel: Channel) -> AbstractContextManager[Moved]:
         return moves_of(channel.analytics_runs, run_id)
 
-    log = Log(behind, state, partial(_deleted, run_id), EventType.RUN_FINISHED.value, moves)
+    log = Log(behind, state, partial(_deleted, run_id), EventType.RUN_FINISHED.value, moves, gives_way=True)
     return followed(ctx, log, sequence)
 
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from contract.errors import Unavailable
@@ -67,17 +68,20 @@ class Log(Generic[EntryT]):
     gone: Callable[[int], EntryT]
     last: str
     moves: Callable[[Channel], AbstractContextManager[Moved]]
+    gives_way: bool = False
+    """Whether a look waits for requests (decision 1151)."""
 
 
 async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterator[EntryT]:
     """The entries behind a number as they come; of a log that is deleted meanwhile its end alone."""
     state = LogState.GOING
     entries: Sequence[EntryT]
+    look = _looked_in_turn if log.gives_way else _looked
     with ctx.services.feed.channel(ctx.org_id) as channel, log.moves(channel) as moved:
         while True:
             was = state
             try:
-                entries, state = await _looked(ctx, log, sequence, state)
+                entries, state = await look(ctx, log, sequence, state)
             except Unavailable:  # the entries are where they were when the database is back, of which no move may tell
                 await asyncio.sleep(_AGAIN_SECONDS)
                 continue
@@ -92,6 +96,12 @@ async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterat
                     return
             if not entries and state is LogState.GOING:
                 await moved()
+
+
+async def _looked_in_turn(
+    ctx: Context, log: Log[EntryT], sequence: int, state: LogState
+) -> tuple[Sequence[EntryT], LogState]:
+    return await ctx.services.pacing.paced(partial(_looked, ctx, log, sequence, state))
 
 
 async def _looked(ctx: Context, log: Log[EntryT], sequence: int, state: LogState) -> tuple[Sequence[EntryT], LogState]:

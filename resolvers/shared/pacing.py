@@ -1,4 +1,4 @@
-"""Paces the work that goes on behind requests, so that it holds no request up (decisions 460 and 1151).
+"""Paces the work that goes on behind requests, so that it holds no request up (decisions 460, 1151 and 1152).
 
 A loop does in one go all that is ready. Twenty answers that begin in the same moment would each do a step of some
 milliseconds there, and whoever asks for a page meanwhile waits for all of them, once for each of its own steps. Paced
@@ -12,11 +12,13 @@ import types
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final, TypeVar
 
 Result = TypeVar("Result")
 _PATIENCE: Final = 0.004
 """Seconds for which a step waits for requests at the most: an answer has some twenty steps."""
+_hurries: ContextVar[bool] = ContextVar("hurries", default=False)
 
 
 class Pacing:
@@ -40,6 +42,19 @@ class Pacing:
             yield
         finally:
             self._aside -= 1
+
+    @staticmethod
+    @contextmanager
+    def hurrying(hurries: bool = True) -> Iterator[None]:
+        """While the work holds what a request may wait for: a step is the next one, whether there are requests or not.
+
+        Else both would wait for each other, until the work's patience is over.
+        """
+        before = _hurries.set(hurries)
+        try:
+            yield
+        finally:
+            _hurries.reset(before)
 
     async def paced(self, work: Callable[[], Coroutine[object, object, Result]]) -> Result:
         """Do the work with a turn before each of its steps. Any: what a coroutine and its loop tell each other."""
@@ -68,7 +83,10 @@ class Pacing:
     def _turn(self) -> Generator[object, None, None]:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
-        self._waiting.append((loop.time() + _PATIENCE, turn))
+        if _hurries.get():
+            self._waiting.appendleft((0.0, turn))
+        else:
+            self._waiting.append((loop.time() + _PATIENCE, turn))
         self._pass(loop)
         yield from turn
 

@@ -9,6 +9,7 @@ import asyncio
 import json
 from datetime import timedelta
 from random import Random
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -115,6 +116,45 @@ async def test_an_answer_waits_for_others_requests_and_not_for_its_own(
     assert [event.event for event in await asker(one).stream()] == ORDER
     assert (await asker(one).ask()).json()["status"] == "succeeded"
     assert worked_on == [0, 1], "the request for the whole answer is worked on until there is one"
+
+
+async def test_who_follows_an_answer_waits_for_others_requests(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("resolvers.shared.pacing._PATIENCE", 3_600.0)
+    run, pacing = (await asker(one).ask()).json(), one.gateway.runtime.services.pacing
+    others = pacing.others
+    monkeypatch.setattr(pacing, "others", lambda: 1)
+    following = asyncio.create_task(asker(one).follow(run["id"]))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(following), 0.5)
+    monkeypatch.setattr(pacing, "others", others)
+    pacing.look()
+    assert [event.event for event in await following] == ORDER
+
+
+async def test_where_there_is_one_writer_an_answer_that_writes_waits_for_no_request(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request may wait for that writer: each would wait for the other (decision 1152)."""
+    if one.gateway.runtime.database.dialect != "sqlite":
+        pytest.skip("PostgreSQL has many writers")
+    monkeypatch.setattr("resolvers.shared.pacing._PATIENCE", 30.0)
+    runtime, advance, come = one.gateway.runtime, statements.advance, []
+    pacing, began = runtime.services.pacing, monotonic()
+
+    async def advancing(*given: Any) -> bool:
+        come.append("a request that writes")
+        monkeypatch.setattr(pacing, "others", lambda: 1)
+        return await advance(*given)
+
+    def written(_organization: str) -> None:
+        monkeypatch.setattr(pacing, "others", lambda: 0)
+        pacing.look()
+
+    monkeypatch.setattr(statements, "advance", advancing)
+    monkeypatch.setattr(runtime.database, "committed", [*runtime.database.committed, written])
+    assert [event.event for event in await asker(one).stream()] == ORDER
+    assert len(come) == 2, "when the statement is told, and at the end"
+    assert monotonic() - began < 30, "it waited for nobody's patience to be over"
 
 
 async def test_both_surfaces_tell_the_same_steps(one: Tenant, reader: Reader) -> None:

@@ -1,4 +1,4 @@
-"""Work behind requests does one step at a time, and waits for requests (decisions 460 and 1151)."""
+"""Work behind requests does one step at a time, and waits for requests (decisions 460, 1151, 1152)."""
 
 import asyncio
 import time
@@ -160,3 +160,33 @@ async def test_work_does_not_wait_for_the_request_that_waits_for_it() -> None:
     assert not late.done(), "it waits for requests again"
     late.cancel()
     await asyncio.gather(late, return_exceptions=True)
+
+
+@pytest.mark.usefixtures("patient")
+async def test_work_that_holds_what_a_request_waits_for_is_next_whether_there_are_requests_or_not() -> None:
+    pacing, ended = Pacing(), []
+    pacing.others = lambda: 1
+
+    async def holding() -> None:
+        with pacing.hurrying():
+            await _piece()
+        ended.append("holding")
+        await _piece()
+
+    async def hurries() -> None:
+        with pacing.hurrying():
+            await pacing.paced(holding)
+
+    waiting = [asyncio.create_task(pacing.paced(_piece)) for _ in range(3)]
+    await _some_rounds()
+    task = asyncio.create_task(hurries())
+    async with asyncio.timeout(30):
+        await task
+    assert ended == ["holding"]
+    assert not any(each.done() for each in waiting), "these were in line before it"
+    late = asyncio.create_task(pacing.paced(holding))
+    await _some_rounds()
+    assert not late.done(), "it waits before it holds anything"
+    for each in (late, *waiting):
+        each.cancel()
+    await asyncio.gather(late, *waiting, return_exceptions=True)
