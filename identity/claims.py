@@ -6,7 +6,6 @@ import math
 import re
 from dataclasses import dataclass
 
-from identity import scope_sets
 from identity.signatures import InvalidToken, Unverified
 
 ORGANIZATION_CLAIM = "org_id"
@@ -177,5 +176,5 @@ def names_organization(text: str) -> bool:
 def _scopes(payload: dict[str, object], claim: str) -> frozenset[str]:
     value = payload.get(claim)
     if isinstance(value, str):
-        return scope_sets.shared(_text(each, claim, IDENTIFIER_MAX) for each in value.split(" ") if each)
-    return scope_sets.shared(_strings(payload, claim))
+        return frozenset(_text(each, claim, IDENTIFIER_MAX) for each in value.split(" ") if each)
+    return frozenset(_strings(payload, claim))

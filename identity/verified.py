@@ -5,11 +5,12 @@ do, which is read on every call as well. A stream's token is looked at every two
 hundreds of signatures a second would be what others wait for (decision 1041).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from os import urandom
 
 from contract.limits import VERIFIED_TOKENS_MAX
+from identity import scope_sets
 from identity.claims import LEEWAY_SECONDS, Claims
 from storage.bounded_cache import BoundedCache
 
@@ -37,6 +38,7 @@ class Verified:
 
     def remember(self, token: str, claims: Claims, now: float) -> None:
         """Note that the token is signed, and holds now."""
+        claims = replace(claims, scopes=scope_sets.shared(claims.scopes))  # of no token that nobody signed
         self._signed.put(self._name(token), _Signed(claims, now))
 
     def _name(self, token: str) -> bytes:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OctKey
 
-from identity import verified
+from identity import scope_sets, verified
 from identity.signatures import PublicKey, Unverified
 from identity.tokens import DEFAULT_ISSUER, Claims, EmbeddedIssuer, InvalidToken
 
@@ -277,11 +277,23 @@ async def test_headers_that_are_refused(header: dict[str, Any], reason: str) -> 
 
 async def test_tokens_with_the_same_scopes_have_them_in_common() -> None:
     """Thousands of verified tokens are remembered, each with the words of its scopes otherwise (decision 1171)."""
-    one, other = [
-        await issuer().verify(changed(sub=subject, scope="deals:read own:word deals:manage")) for subject in ("a", "b")
-    ]
+    us, scope = issuer(), "deals:read own:word deals:manage"
+    tokens = [changed(sub=subject, scope=scope) for subject in ("a", "b")]
+    for token in tokens:
+        await us.verify(token)
+    one, other = [await us.verify(token) for token in tokens]
     assert one.scopes is other.scopes
     assert one.scopes == {"deals:read", "deals:manage", "own:word"}
+
+
+async def test_a_token_that_nobody_signed_leaves_no_scopes_behind() -> None:
+    """They are shared once the signature holds: else any caller would fill the cache."""
+    before = scope_sets._same.cache_info().currsize
+    scopes = " ".join(f"made:up{number}" for number in range(100))
+    assert (
+        await refusal(signed({**CLAIMS, "scope": scopes}, key=ECKey.generate_key("P-256"))) == "the signature is wrong"
+    )
+    assert scope_sets._same.cache_info().currsize == before
 
 
 async def test_headers_that_are_taken() -> None:
