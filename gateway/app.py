@@ -83,7 +83,7 @@ def application(
     """
     places, pacing = Places(runtime.settings.requests_in_flight), runtime.services.pacing
     # A place is held by what is worked on: streams, and who sends or reads slowly, hold none.
-    pacing.others, places.left = partial(getattr, places, "taken"), pacing.look
+    pacing.others, places.left = lambda: places.taken, pacing.look
     schema = build()
     settings = runtime.settings
     path = settings.persisted_documents

@@ -68,9 +68,13 @@ def inserted(model: type[SQLModel], row: AnyRow) -> Values:
 
 def updating(model: type[SQLModel], names: Sequence[str], *, inside: bool) -> AnyTable:
     """A change of these columns of one row, found by its key."""
+    return update(_table(model)).where(*_by_key(model, inside)).values(new_values(model, names))
+
+
+def new_values(model: type[SQLModel], names: Sequence[str]) -> dict[AnyColumn, AnyColumn]:
+    """Have these columns get the parameters `new_` and their attributes' names."""
     stored = {a.key: a.columns[0] for a in _mapped(model)}
-    values = {stored[name]: bindparam(f"new_{name}", type_=stored[name].type) for name in names}
-    return update(_table(model)).where(*_by_key(model, inside)).values(values)
+    return {stored[name]: bindparam(f"new_{name}", type_=stored[name].type) for name in names}
 
 
 def deleting(model: type[SQLModel], *, inside: bool) -> AnyTable:

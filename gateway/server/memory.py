@@ -27,7 +27,7 @@ _MAP = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p 00000000 00:00 0\s*(\[heap\])?"
 
 
 def settle() -> None:
-    """Look for garbage less often, and have what is there in large pages, beside what else is done."""
+    """Look for garbage less often, share arenas, and have what is there in large pages, beside what else is done."""
     gc.set_threshold(_NEW_MAX, *gc.get_threshold()[1:])
     _share_arenas()
     threading.Thread(target=_collapsed, name="large pages", daemon=True).start()

@@ -22,10 +22,11 @@ async def fill_all(run: Run, begun: Begun, *, is_thorough: bool) -> bool:
     if before is None:
         return False
     async with run.reading() as session:
-        # from its beginning on: what became a contact while it was under way it may have passed by then (decision 1167)
-        before = min(before, await integrations.latest_start(session, begun.integration.id) or before)
-        if not is_thorough and not await sync.has_new_contacts(session, before - _MARGIN):
-            return False
+        if not is_thorough:
+            # What became a contact while the latest run was under way it may have passed by then (decision 1167).
+            before = min(before, await integrations.latest_start(session, begun.integration.id) or before)
+            if not await sync.has_new_contacts(session, before - _MARGIN):
+                return False
     after: str | None = FIRST_ID
     has_changed = False
     while after is not None:  # a transaction for each batch

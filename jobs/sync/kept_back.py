@@ -43,7 +43,7 @@ async def keep_less(
 
 
 def _bare(known: SyncedMeeting, visibility: SyncVisibility, contacts: Collection[str]) -> SyncedMeeting:
-    """What may be known of the meeting: the deals that would fit it tell nothing of the calendar."""
+    """Drop what may not be known of the meeting; the deals that would fit it tell nothing of the calendar."""
     if visibility is SyncVisibility.EVERYTHING:
         return known
     people = known.participants if visibility is SyncVisibility.SUBJECT_ONLY else []

@@ -135,7 +135,7 @@ class Meetings:
         return outcome
 
     async def _keep_back(self, plan: Plan, outcome: Outcome) -> None:
-        """What stays as a member worked on it shows no more than the connection does by now (decision 1165)."""
+        """Have what stays, as a member worked on it, show no more than the connection does by now (decision 1165)."""
         ids = [each.meeting_id for each in plan.without if each.overridden and each.meeting_id is not None]
         if ids:
             known = await sync.synced(self._session, "meeting_id", ids)

@@ -31,7 +31,7 @@ class Pacing:
         self._aside = 0
         self._is_passing = False
         self._late: asyncio.TimerHandle | None = None
-        """What goes off when the first in line has waited long enough."""
+        """Goes off when the first in line has waited long enough."""
 
     @contextmanager
     def aside(self) -> Iterator[None]:

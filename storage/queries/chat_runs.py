@@ -17,6 +17,7 @@ from storage.queries.chat_threads import PRUNED
 from storage.queries.filtering import in_list
 from storage.rows import ChatEventRow, ChatRunRow
 from storage.statements import ORG_PARAM, AnyStatement, AnyValue
+from storage.table_statements import new_values
 from storage.tables import ChatEvent, ChatRun, ChatStep
 from storage.tenancy.sessions import TenantSession
 
@@ -75,15 +76,14 @@ async def advance(session: TenantSession, run: ChatRun, events: Sequence[Said], 
     names = tuple(sorted(changed))
 
     def build() -> AnyStatement:
-        stored = ChatRun.__table__.c  # type: ignore[attr-defined]  # every table class has one
         held = (
-            stored.org_id == ORG_PARAM,
-            stored.id == bindparam("run", type_=Identifier),
-            stored.holder == bindparam("held_by", type_=Identifier),
-            stored.finished_at.is_(None),
-            stored.last_sequence == bindparam("known", type_=BigInteger),
+            col(ChatRun.org_id) == ORG_PARAM,
+            col(ChatRun.id) == bindparam("run", type_=Identifier),
+            col(ChatRun.holder) == bindparam("held_by", type_=Identifier),
+            col(ChatRun.finished_at).is_(None),
+            col(ChatRun.last_sequence) == bindparam("known", type_=BigInteger),
         )
-        return update(ChatRun).where(*held).values({n: bindparam(f"new_{n}", type_=stored[n].type) for n in names})
+        return update(ChatRun).where(*held).values(new_values(ChatRun, names))
 
     new = {f"new_{name}": value for name, value in changed.items()}
     known = {"run": run.id, "held_by": run.holder, "known": run.last_sequence}
