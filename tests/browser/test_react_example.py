@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "examples" / "react"
 PICTURES = ROOT / "build" / "pictures"
 """Where the pictures of a run are kept, to be looked at."""
+DATETIMES = "moments => moments.map(({ dateTime }) => dateTime)"
 REFUSED = "This token does not hold, or no longer. Sign in again."
 
 
@@ -45,6 +46,13 @@ async def answer(asked: httpx.AsyncClient, query: str, **variables: object) -> A
     assert "errors" not in said
     [found] = said["data"].values()
     return found
+
+
+async def logged(asked: httpx.AsyncClient, subject: str, ahead: timedelta) -> None:
+    """A meeting that somebody else plans, so long from now."""
+    create = "mutation ($i: MeetingLogInput!) { meetingLog(input: $i) { userErrors { message } } }"
+    planned = {"subject": subject, "dueAt": (datetime.now(UTC) + ahead).isoformat()}
+    assert await answer(asked, create, i=planned) == {"userErrors": []}
 
 
 async def signed_in(page: Page, address: str, token: str, organization: str) -> None:
@@ -86,7 +94,12 @@ async def test_board_and_meetings(
     await page.screenshot(path=PICTURES / f"react-meetings-{colors}-{width}.png")
     await page.get_by_role("button", name="Further meetings").click()
     await expect(moments).to_have_count(40)
-    told = [datetime.fromisoformat(await one.get_attribute("datetime") or "") for one in await moments.all()]
+    news = f"Called in between, {colors} {width}"
+    await logged(asked, news, timedelta(minutes=4))
+    await expect(page.get_by_role("listitem").filter(has_text=news)).to_be_visible()
+    # Who read on keeps what was read on, whatever others do meanwhile.
+    await expect(moments).to_have_count(40)
+    told = [datetime.fromisoformat(one) for one in await moments.evaluate_all(DATETIMES)]
     assert told == sorted(told)
     assert told[0] > datetime.now(UTC) - timedelta(minutes=1)
     assert await page.evaluate("document.documentElement.scrollWidth") <= width
@@ -121,11 +134,9 @@ async def test_what_others_do_is_seen_at_once_and_a_deal_is_moved(
     await card.drag_to(column(page, first["name"]))
     await expect(column(page, first["name"]).get_by_text("Seen while it is made", exact=True)).to_be_visible()
 
-    when = (datetime.now(UTC) + timedelta(minutes=5)).isoformat()
     await page.get_by_role("button", name="Meetings").click()
     await expect(page.locator("time").first).to_be_visible()
-    create = "mutation ($i: MeetingLogInput!) { meetingLog(input: $i) { userErrors { message } } }"
-    assert await answer(asked, create, i={"subject": "Called at short notice", "dueAt": when}) == {"userErrors": []}
+    await logged(asked, "Called at short notice", timedelta(minutes=2))
     await expect(page.get_by_role("listitem").first).to_contain_text("Called at short notice")
     assert offline.complaints == []
 

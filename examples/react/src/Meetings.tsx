@@ -1,13 +1,24 @@
 import { useQuery } from "@apollo/client/react";
+import { useState } from "react";
 import { Problem } from "./Desk";
 import { meetings } from "./operations";
 import { clock, day } from "./words";
 
+const PAGE = 20;
+/** The gateway answers at most so many nodes of a list at once. */
+const MOST = 200;
+
 export function Meetings() {
-  const { data, error, loading, fetchMore } = useQuery(meetings);
+  // What is shown is what a look at the news asks for again: pages that were read on to stay.
+  const [shown, setShown] = useState(PAGE);
+  const { data, error, loading, fetchMore } = useQuery(meetings, { variables: { first: shown } });
   if (error) return <Problem words={error.message} />;
   if (!data) return null;
   const { nodes, pageInfo } = data.meetings;
+  const readOn = async () => {
+    await fetchMore({ variables: { first: PAGE, after: pageInfo.endCursor } });
+    setShown(Math.min(nodes.length + PAGE, MOST));
+  };
   const days = Map.groupBy(nodes, ({ dueAt }) => (dueAt ? day(dueAt) : "Without a time"));
   return (
     <div className="meetings">
@@ -38,7 +49,7 @@ export function Meetings() {
         </section>
       ))}
       {pageInfo.hasNextPage && (
-        <button type="button" disabled={loading} onClick={() => void fetchMore({ variables: { after: pageInfo.endCursor } })}>
+        <button type="button" disabled={loading} onClick={() => void readOn()}>
           Further meetings
         </button>
       )}

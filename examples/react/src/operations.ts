@@ -66,8 +66,8 @@ export const dealMove = graphql(`
 `);
 
 export const meetings = graphql(`
-  query Meetings($after: String) {
-    meetings(first: 20, after: $after, filter: { state: { eq: SCHEDULED } }, orderBy: { field: DUE_AT, direction: ASC }) {
+  query Meetings($first: Int!, $after: String) {
+    meetings(first: $first, after: $after, filter: { state: { eq: SCHEDULED } }, orderBy: { field: DUE_AT, direction: ASC }) {
       nodes {
         id
         subject
