@@ -93,7 +93,7 @@ def application(
     runtime.services = replace(runtime.services, tools=ToolCalls(executor, catalogue))
     operations = Operations(registered, executor.accepts, registered_only=settings.persisted_only)
     metrics = MetricsEndpoint(runtime, places, executor.documents)
-    streams = Streams(runtime.services.identity, runtime.stopping, STREAMS.track_inprogress)
+    streams = Streams(runtime.services.identity, runtime.stopping, STREAMS.track_inprogress, pacing)
     shared = Shared(runtime.services, executor, operations, streams, places, Places(SOCKETS_PER_PROCESS))
     graphql = Middleware(
         Straight,

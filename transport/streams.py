@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import Context
+from functools import partial
 from itertools import islice, takewhile
 from typing import Final, Protocol
 
@@ -18,6 +19,7 @@ from contract.errors import GatewayError, TimedOut, TooManyStreams, Unavailable
 from contract.limits import STREAMS_PER_PROCESS
 from identity.authenticate import Identity
 from identity.principal import Principal
+from resolvers.shared.pacing import Pacing
 from transport.places import Path, Places
 
 STREAM = "stream"
@@ -29,7 +31,7 @@ SILENT_SECONDS: Final = 10.0
 """The seconds after which a stream is told something though nothing has happened."""
 _TURN_SECONDS: Final = 0.1
 _AT_A_TIME: Final = 4
-"""Credentials that are looked at together: one statement of the database, and a moment of the event loop."""
+"""Credentials that are looked at together: those that wait for the same statement of the database."""
 _FRESH_SECONDS: Final = 1.0
 
 _log = logging.getLogger(__name__)
@@ -61,7 +63,7 @@ class Beating(Protocol):
 class Streams:
     """Their number, the credentials that they run on, and the end of the service, which is theirs as well.
 
-    `counted` is entered while one of them runs.
+    `counted` is entered while one of them runs. `pacing` has the requests that go before what is done here by itself.
     """
 
     def __init__(
@@ -69,10 +71,12 @@ class Streams:
         identity: Identity,
         stopping: asyncio.Event,
         counted: Callable[[], AbstractContextManager[object]] = nullcontext,
+        pacing: Pacing | None = None,
     ) -> None:
         self.identity = identity
         self.stopping = stopping
         self._counted = counted
+        self._pacing = pacing or Pacing()
         self._places = Places(STREAMS_PER_PROCESS)
         self._looks: dict[Credential, asyncio.Task[Principal]] = {}
         self._watched: dict[Credential, dict[Watched, None]] = {}
@@ -123,7 +127,7 @@ class Streams:
             self._let_go()
 
     async def look(self, authorization: str, organization: str | None) -> Principal:
-        """Finds whom the credential stands for, as of a second ago at most: streams of one credential look together.
+        """Finds whom the credential stands for, as of a second ago at most: who asks of one credential looks together.
 
         Raises what `authenticate` raises.
         """
@@ -149,7 +153,7 @@ class Streams:
         looking: asyncio.Task[None] | None = None
         try:
             while not self.stopping.is_set():
-                self._beat()
+                await self._beat()
                 if looking is None or looking.done():
                     looking = asyncio.create_task(self._look_again())
                 try:
@@ -163,15 +167,18 @@ class Streams:
             if looking is not None:
                 looking.cancel()
 
-    def _beat(self) -> None:
+    async def _beat(self) -> None:
+        """Tell those that are silent, each in a turn of the loop: many that began together are silent together."""
         now = _now()
         silent = takewhile(lambda each: each[1] + SILENT_SECONDS <= now, self._silent.items())
         for stream, _ in list(silent):
-            self.sent(stream)
-            stream.beat()
+            if stream in self._silent:  # else it ended in a turn of this
+                self.sent(stream)
+                stream.beat()
+                await asyncio.sleep(0)
 
     async def _look_again(self) -> None:
-        """Look at the credentials that are due, a few at a time: others have their turns in between."""
+        """Look at the credentials that are due, a few at a time, in steps that wait for requests (decision 1153)."""
         while True:
             first = [*islice(self._due, _AT_A_TIME)]
             due = [credential for credential in first if self._due[credential] <= _now()]
@@ -180,11 +187,11 @@ class Streams:
             for credential in due:
                 del self._due[credential]  # behind all others again
                 self._due[credential] = _now() + LOOK_SECONDS
-            await asyncio.gather(*map(self._look_at, due))
+            await asyncio.gather(*(self._pacing.paced(partial(self._look_at, credential)) for credential in due))
 
     async def _look_at(self, credential: Credential) -> None:
         try:
-            principal = await self.look(*credential)
+            principal = await self.identity.authenticate(*credential)
         except (Unavailable, TimedOut):  # a database that is away, or slow, refuses nobody
             return
         except GatewayError as error:

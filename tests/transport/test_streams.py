@@ -13,6 +13,7 @@ from contract.errors import GatewayError, Unauthenticated, Unavailable
 from contract.vocabulary import CredentialKind
 from identity.authenticate import Identity
 from identity.principal import Organization, Principal
+from resolvers.shared.pacing import Pacing
 from transport import streams as module
 from transport.credential_watch import CredentialWatch
 from transport.event_stream import CLOSED, PING, EventStream
@@ -65,7 +66,8 @@ class Place:
     def __init__(self) -> None:
         self.directory = Directory()
         self.stopping = asyncio.Event()
-        self.streams = Streams(cast(Identity, self.directory), self.stopping)
+        self.pacing = Pacing()
+        self.streams = Streams(cast(Identity, self.directory), self.stopping, pacing=self.pacing)
         self.tasks: list[asyncio.Task[None]] = []
 
     def stream(self, client: Client, events: AsyncIterator[bytes] | None = None) -> asyncio.Task[None]:
@@ -127,6 +129,21 @@ async def test_a_credential_is_looked_at_once_for_all_of_its_streams(monkeypatch
         assert {client.text for client in clients} == {b"event: UNAUTHENTICATED\n\n" + CLOSED + b"end"}
         assert all(client.is_whole for client in clients)
         assert len(place.directory.asked) < 20
+
+
+async def test_looks_wait_for_requests_one_step_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decision 1153."""
+    monkeypatch.setattr("resolvers.shared.pacing._PATIENCE", 10)
+    async with process(monkeypatch) as place:
+        requests = 1
+        place.pacing.others = lambda: requests
+        place.stream(Client())
+        await asyncio.sleep(0.2)
+        assert place.directory.asked == []
+        requests = 0
+        place.pacing.look()
+        while not place.directory.asked:  # noqa: ASYNC110 # the directory tells nobody
+            await asyncio.sleep(0.01)
 
 
 async def test_who_may_less_is_refused_and_a_broken_look_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
