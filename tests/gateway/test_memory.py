@@ -65,7 +65,7 @@ def test_nothing_that_a_system_refuses_is_told_but_to_who_looks(monkeypatch: pyt
     before = gc.get_threshold()
     try:
         memory.settle()
-        assert gc.get_threshold() == (10_000, *before[1:])
+        assert gc.get_threshold() == (10_000, 2, 40)  # decision 1154
         for thread in threading.enumerate():
             if thread.name == "large pages":
                 thread.join()
