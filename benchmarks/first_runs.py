@@ -1,7 +1,7 @@
 """How long the first run of an account with 10,000 items takes, and what it weighs: `python -m benchmarks.first_runs`.
 
 Each kind of account is connected to a gateway of its own, with the worker in the same process. The provider is the one
-of the tests, in this process on the same machine. Then the account is read once more, without any change.
+of the tests, in this process on the same machine. Then the account is read again and again, without any change.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from tests.support.provider_server import Letter, Provider, served
 SMALL = Profile("first-runs", Plan(1, 200, 600, 60, 600, seed=11), variants=4)
 ITEMS, QUICK = 10_000, 200
 _PATIENCE = 900.0
+_RUNS, _A_RUN = 40, 1.0
 _NOW = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 _CONTACT = """mutation { contactCreate(input: {firstName: "K", lastName: "N", email: "known@customer0.example"}) {
   contact { id } userErrors { message } } }"""
@@ -220,9 +221,7 @@ def _measure(contestant: Contestant, case: Case, facts: Known) -> dict[str, floa
     run = idle_again(contestant, mine)
     took, spent = time.perf_counter() - started, _seconds(contestant) - spent
     more, counts = contestant.memory() - idle, ask(contestant, "GET", mine)["counts"]
-    before = _seconds(contestant)
-    ask(contestant, "POST", f"{mine}/sync", {})
-    again = idle_again(contestant, mine)
+    again = _again(contestant, mine)  # the first of its kind makes what the others find made
     return {
         "seconds": took,
         "processor": spent,
@@ -230,8 +229,32 @@ def _measure(contestant: Contestant, case: Case, facts: Known) -> dict[str, floa
         "calls": run["calls"],
         "kept": counts["meetings"] + counts["emails"],
         "again calls": again["calls"],
-        "again processor ms": 1_000 * (_seconds(contestant) - before),
+        "again processor ms": 1_000 * _unchanged(contestant, mine),
     }
+
+
+def _again(contestant: Contestant, mine: str) -> Any:  # Any: a run as JSON has it
+    """Have a run without changes."""
+    ask(contestant, "POST", f"{mine}/sync", {})
+    return idle_again(contestant, mine)
+
+
+def _unchanged(contestant: Contestant, mine: str) -> float:
+    """The processor seconds of a run without changes, asking for it included: of many, less what is spent beside them.
+
+    A tick of the system's is 10 ms, so that one run says nothing. A worker looks for work all the time, and whoever
+    looks whether the run has ended is answered: both are taken off, as the same span with as many looks and no runs.
+    """
+
+    def spent(ask_for: Callable[[], object]) -> float:
+        before = _seconds(contestant)
+        for _ in range(_RUNS):
+            ask_for()
+            time.sleep(_A_RUN)
+            idle_again(contestant, mine)
+        return _seconds(contestant) - before
+
+    return (spent(lambda: ask(contestant, "POST", f"{mine}/sync", {})) - spent(lambda: None)) / _RUNS
 
 
 def idle_again(contestant: Contestant, mine: str, organization: str = LARGEST) -> Any:  # Any: a run as JSON has it

@@ -57,6 +57,7 @@ from resolvers.shared.chat_counts import ChatCounts
 from resolvers.shared.chat_options import ChatOptions
 from resolvers.shared.context import FileLimits, Services
 from resolvers.shared.lanes import Lanes
+from resolvers.shared.pacing import Pacing
 from storage.analytics.runners import runner_of
 from storage.base import now
 from storage.change_feed import ChangeFeed
@@ -140,14 +141,15 @@ class Runtime:
         self.issuer = embedded_issuer(settings)
         self.keys = self._remote_keys()
         secret = pepper(settings.data_dir)
-        lanes = Lanes()
-        self.ports = self._ports(secret, feeds or {}, lanes)
+        lanes, pacing = Lanes(), Pacing()
+        self.ports = self._ports(secret, feeds or {}, lanes, pacing)
         self.limiting = limiter_backends(settings, secret)
         self.services = Services(
             database=self.database,
             identity=Identity(self.database, self.issuer, secret, self._external(), self.limiting.failures),
             budget=self.limiting.budget,
             lanes=lanes,
+            pacing=pacing,
             notifications=self.ports.notifications,
             artifacts=self.ports.artifacts,
             feed=ChangeFeed(self.database, settings.database_listen_url.get_secret_value() or None),
@@ -177,7 +179,7 @@ class Runtime:
         self.reporting = [one.close for one in (self.errors, self.tracer) if one is not None]
         """Ends what tells others of this process, after all else; each waits for a bounded time."""
 
-    def _ports(self, secret: bytes, feeds: Mapping[str, LocalFeed], lanes: Lanes) -> Ports:
+    def _ports(self, secret: bytes, feeds: Mapping[str, LocalFeed], lanes: Lanes, pacing: Pacing) -> Ports:
         settings = self.settings
         return Ports(
             http=self.http,
@@ -194,6 +196,7 @@ class Runtime:
             mails_per_day=settings.mail_per_day,
             public_url=(settings.public_url or "").rstrip("/"),
             make_way=lanes.make_way,
+            pace=pacing,
         )
 
     def _calls(self) -> Calls:

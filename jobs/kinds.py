@@ -14,7 +14,7 @@ from jobs import (
     tagged_records,
     webhooks,
 )
-from jobs.sync import held, kept, removal, watches
+from jobs.sync import held, kept, removal, waits, watches
 from jobs.sync import run as synchronisation
 from jobs.work import KINDS
 
@@ -35,6 +35,7 @@ __all__ = [
     "sequences",
     "synchronisation",
     "tagged_records",
+    "waits",
     "watches",
     "webhooks",
 ]

@@ -1,8 +1,10 @@
 """Holds the ports that lead outside, as the service was started with them: for all that works without a request."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from contract.limits import FILES_QUOTA_BYTES, MAILS_PER_DAY
 from providers import wire
@@ -15,6 +17,29 @@ from providers.mail import MailPort, Nowhere
 from providers.notifications import Notifications
 from providers.outbound import Outbound
 from providers.sequencing import Sequencing
+
+T = TypeVar("T")
+
+
+class Pace(Protocol):
+    """Has work go on in steps, each of which lets requests go first (resolvers/shared/pacing.py)."""
+
+    async def paced(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
+        """Do the work."""
+
+    def hurrying(self, hurries: bool = True) -> AbstractContextManager[None]:
+        """While the work holds what a request may wait for."""
+
+
+class _AtOnce:
+    """The pace of a process that answers no requests."""
+
+    async def paced(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
+        """Do the work as it comes."""
+        return await work()
+
+    def hurrying(self, hurries: bool = True) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 async def _take_turns(_organization: str, _seconds: float) -> None:
@@ -49,3 +74,5 @@ class Ports:
     """The beginning of links, without a slash at its end; empty where nothing says what it is."""
     make_way: Callable[[str, float], Awaitable[None]] = _take_turns
     """Called by what goes on for long, after so many seconds of its work for an organization."""
+    pace: Pace = field(default_factory=_AtOnce)
+    """The pace of what computes for long beside requests."""

@@ -37,8 +37,7 @@ from contract.scopes import ScopeGroup
 from contract.web_address import origin_of_address
 from identity.secrets import matches, stored
 from jobs.queue import hasten
-from jobs.sync import sources
-from jobs.sync.lifecycle import NO_PROBLEM
+from jobs.sync import sources, waits
 from jobs.sync.notices import KIND
 from jobs.sync.sources import Account, Secret
 from providers.accounts.consents import AccountProvider, CalendarInfo, Who
@@ -336,18 +335,16 @@ async def _kept(
         account = Account(given.who.label, given.tokens.access, refresh or "", given.tokens.expires_at, streams)
         is_held_up = integration.status in (_PENDING, IntegrationStatus.ACTION_REQUIRED.value)
         status = IntegrationStatus.ACTIVE.value if is_held_up else integration.status
-        integration = await session.update(
-            integration,
-            sealed=sources.sealed_secret(pepper, integration.id, Secret(account=account)),
-            token_version=integration.token_version + 1,
-            refreshing_until=None,
-            account_key=keys[0],
-            status=status,
-            next_sync_at=now() if status == IntegrationStatus.ACTIVE.value else None,
-            failures=0,
-            **NO_PROBLEM,
-            **changes.next_version(integration),
-        )
+        values = {
+            "sealed": sources.sealed_secret(pepper, integration.id, Secret(account=account)),
+            "token_version": integration.token_version + 1,
+            "refreshing_until": None,
+            "account_key": keys[0],
+            "status": status,
+            **await waits.due(session, integration, info.name, keys),
+        }
+        values |= {} if status == IntegrationStatus.ACTIVE.value else {"next_sync_at": None}
+        integration = await session.update(integration, **values, **changes.next_version(integration))
         if info.provider in NAMED_IN_NOTICES:
             await notices.remember_account(session, integration, keys[0])
         if status == IntegrationStatus.ACTIVE.value:

@@ -21,7 +21,7 @@ from contract.integrations import (
 )
 from contract.scopes import ScopeGroup
 from jobs.queue import hasten, schedule
-from jobs.sync import held, sources
+from jobs.sync import held, sources, waits
 from jobs.sync.notices import KIND
 from jobs.sync.sources import Secret
 from providers.accounts.ical_reading import READING, wrong_with
@@ -32,7 +32,7 @@ from resolvers.shared import changes
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context
 from resolvers.shared.inputs import Given, Input, bounded, having_all, storable
-from storage.base import as_uuid, new_id, now
+from storage.base import as_uuid, new_id
 from storage.new_rows import new_row
 from storage.queries import integrations as statements
 from storage.queries import sync
@@ -105,8 +105,8 @@ async def connect(
     session: TenantSession, integration: Integration, content: tuple[bytes, bytes] | None = None
 ) -> Integration:
     """Insert a connection to a feed with its stream, and have it read; `content` is the pepper and an upload."""
-    moment = now()
-    drafted = integration._replace(next_sync_at=moment)  # type: ignore[attr-defined]  # a named tuple
+    due = await waits.due(session, integration, "The feed's server", [integration.account_key])
+    drafted = integration._replace(**due)  # type: ignore[attr-defined]  # a named tuple
     [made] = await session.insert(drafted)
     [stream] = await session.insert(new_row(SyncStream, integration_id=made.id, name=made.name))
     if content is not None:

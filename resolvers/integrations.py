@@ -21,7 +21,7 @@ from contract.integrations import (
 )
 from contract.scopes import ScopeGroup
 from jobs.queue import enqueue, hasten, supersede
-from jobs.sync import removal, sources, watches
+from jobs.sync import removal, sources, waits, watches
 from jobs.sync.notices import KIND
 from providers.accounts.ports import AccountError
 from resolvers.integration_streams import StreamChange, follow
@@ -372,6 +372,7 @@ async def disconnect_integration(ctx: Context, integration_id: str, delete_synce
         if integration.status == _GOING:
             raise NotFound(field=("id",))
         revoking = sources.revocation_of(ctx.services.identity.pepper, integration, ctx.services.accounts)
+        await waits.remember(session, integration)
         values = {"status": _GOING, "sealed": None, "next_sync_at": None, "retry_at": None, "grant_sealed": None}
         values["account_key"] = integration.id  # so that the account can be connected anew at once
         integration = await session.update(integration, **values, **changes.next_version(integration))

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from contract.integrations import (
     CONFIRM_SECONDS,
@@ -22,7 +23,7 @@ from contract.integrations import (
 from jobs.sync import sources
 from jobs.sync.channels import look
 from jobs.sync.events import happened, synchronised
-from jobs.sync.filling import fill_all
+from jobs.sync.filling import fill_all, look_first
 from jobs.sync.judge import Rules
 from jobs.sync.leaving import drop_items, is_left_out
 from jobs.sync.lifecycle import Begun, Done, begin, end_where_gone, failed, succeeded
@@ -69,7 +70,14 @@ class _Sum:
 
 @work(KIND, attempts=_ENOUGH, seconds=_SECONDS)
 async def synchronise(run: Run, integration_id: str) -> None:
-    """Read what changed, and make meetings of it. Raises Retry where it is to go on at another time than usual."""
+    """Read what changed, and make meetings of it. Raises Retry where it is to go on at another time than usual.
+
+    Requests go first at each of its steps (decision 1175).
+    """
+    await run.ports.pace.paced(partial(_synchronise, run, integration_id))
+
+
+async def _synchronise(run: Run, integration_id: str) -> None:
     try:
         begun = await begin(run, integration_id)
     except (NotYet, NoPlace):
@@ -84,6 +92,8 @@ async def synchronise(run: Run, integration_id: str) -> None:
         await narrow_all(run, begun.integration, begun.streams, begun.visibility, begun.run.id)
         tended = await tend(run, begun)
         so_far.calls += tended.calls + await look(run, begun)
+        if begun.integration.last_synced_at is None:
+            await look_first(run, begun)
         await _streams(run, begun, so_far)
         thorough = any(is_thorough(each, begun.run.mode, now()) for each in begun.streams if each.enabled)
         so_far.has_changed |= await fill_all(run, begun, is_thorough=thorough)

@@ -285,3 +285,12 @@ async def want_all(session: TenantSession) -> None:
     """Have every stream of the organization read anew, by other rules."""
     own = col(SyncStream.org_id) == session.org_id
     await session.execute(update(SyncStream).where(own).values(wants_full=True))
+
+
+async def asked_until(session: TenantSession, provider: str, keys: Sequence[str], present: datetime) -> datetime | None:
+    """Until when the provider asked those connections to wait that are to an account with one of these keys."""
+    same = col(Integration.provider) == provider, among(col(Integration.account_key), keys)
+    limited = col(Integration.problem_code) == IntegrationProblemCode.RATE_LIMITED.value
+    own = select(func.max(col(Integration.retry_at))).where(col(Integration.org_id) == session.org_id, *same, limited)
+    found: datetime | None = await session.scalar(own.where(col(Integration.retry_at) > present))
+    return found

@@ -260,10 +260,11 @@ async def items_behind(session: TenantSession, stream_id: str, after: str) -> Se
     return await session.find_all(select(SyncItem).where(*own).order_by(col(SyncItem.id)).limit(SMALL_BATCH))
 
 
-async def has_new_contacts(session: TenantSession, since: datetime) -> bool:
-    """Says whether a contact was made or changed since then."""
+async def new_contacts(session: TenantSession, since: datetime, most: int) -> Sequence[tuple[str, datetime]]:
+    """The contacts that were made or changed since then, each with when that was last: so many at the most."""
     own = col(Contact.org_id) == session.org_id, col(Contact.updated_at) >= since
-    return bool(await session.rows(select(col(Contact.id)).where(*own).limit(1)))
+    wanted = select(col(Contact.id), col(Contact.updated_at)).where(*own).order_by(col(Contact.id)).limit(most)
+    return [(row.id, row.updated_at) for row in await session.rows(wanted)]
 
 
 async def without_contact(session: TenantSession, integration_id: str, after: str) -> Sequence[SyncOccurrence]:

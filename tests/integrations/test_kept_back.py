@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -30,11 +30,12 @@ from storage.tables import (
     SyncRun,
 )
 from tests.integrations.test_refresh import sync
-from tests.support.consents import connected
-from tests.support.feeds import at, connection, event, hurry, meetings, replaced, upload, work
+from tests.support.consents import come_back, complete, connected
+from tests.support.feeds import at, by_address, connection, event, hurry, meetings, replaced, upload, work
 from tests.support.google import Fault, Google, meeting
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
+from tests.support.web import Asked, Reply, open_web
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -217,6 +218,86 @@ async def test_a_member_does_not_cut_short_what_the_provider_asked_to_wait(
     assert (set(await meetings(one)), google.count(EVENTS) > asked) == ({"Title"}, True)
 
 
+@pytest.mark.parametrize("way", ["reconnected", "disconnected", "of another member"])
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_consent_given_anew_does_not_cut_short_what_the_provider_asked_to_wait(
+    one: Tenant, google: Google, status: int, way: str
+) -> None:
+    """Decisions 1172 and 1173."""
+    account, rest = google.account(), one.gateway.rest
+    google.put(account, meeting("a", at(3), subject="Title"))
+    mine = await connected(one, google, account)
+    google.faults.append(Fault(EVENTS, status, headers={"Retry-After": "120"}))
+    await sync(one, mine)
+    asked, problem = google.count(EVENTS), (await connection(one, mine))["problem"]
+    role = "member"
+    if way == "reconnected":
+        begun = (await rest("POST", f"/integrations/{mine}/reconnect", one.headers(), {})).json()
+        told = (await come_back(one, google.consent(begun["authorization_url"], account))).json()
+        assert (await complete(one, told)).status_code == 200
+        await work(one)
+    elif way == "disconnected":
+        assert (await rest("DELETE", f"/integrations/{mine}", one.headers())).status_code in (200, 202, 204)
+        await work(one)
+        mine = await connected(one, google, account)
+    else:
+        role = "admin"
+        mine = await connected(one, google, account, role)
+    shown = await connection(one, mine, role)
+    assert (shown["status"], shown["problem"]["code"]) == ("active", problem["code"])
+    assert shown["problem"]["retry_at"] == shown["next_sync_at"]
+    assert _is_then(shown["next_sync_at"], problem["retry_at"])
+    assert google.count(EVENTS) == asked
+    await hurry(one)
+    await work(one)
+    assert (google.count(EVENTS) > asked, (await connection(one, mine, role))["problem"]) == (True, None)
+    assert set(await meetings(one)) == {"Title"}
+
+
+async def test_a_feed_that_is_connected_anew_waits_as_its_server_asked(one: Tenant) -> None:
+    """Decision 1173."""
+    path, other, asked = "/calendar.ics", "/other.ics", list[str]()
+
+    def limited(_: Asked) -> Reply:
+        asked.append("")
+        return Reply(b"", 503, {"Retry-After": "120"})
+
+    async with open_web({path: limited, other: limited}) as web:
+        mine = await by_address(one, web.url + path)
+        await work(one)
+        due = (await connection(one, mine))["problem"]["retry_at"]
+        assert (await one.gateway.rest("DELETE", f"/integrations/{mine}", one.headers())).is_success
+        await work(one)
+        again, another = await by_address(one, web.url + path), await by_address(one, web.url + other)
+        await work(one)
+        assert _is_then((await connection(one, again))["problem"]["retry_at"], due)
+        assert len(asked) == 2  # the other one's address is another one, which nobody asked to wait
+        assert (await connection(one, another))["problem"]["retry_at"] > due
+
+
+async def test_two_members_who_disconnect_leave_the_longer_wait(one: Tenant, google: Google) -> None:
+    """Decision 1173."""
+    account = google.account()
+    theirs = {role: await connected(one, google, account, role) for role in ("member", "admin")}
+    for (role, mine), seconds in zip(theirs.items(), ("60", "600"), strict=True):
+        google.faults.append(Fault(EVENTS, 429, headers={"Retry-After": seconds}))
+        await one.gateway.rest("POST", f"/integrations/{mine}/sync", one.headers(role), {})
+        await work(one)
+    due = (await connection(one, theirs["admin"], "admin"))["problem"]["retry_at"]
+    assert due > (await connection(one, theirs["member"]))["problem"]["retry_at"]
+    for role, mine in theirs.items():
+        assert (await one.gateway.rest("DELETE", f"/integrations/{mine}", one.headers(role))).is_success
+        await work(one)
+    mine = await connected(one, google, account)
+    assert _is_then((await connection(one, mine))["problem"]["retry_at"], due)
+
+
+def _is_then(moment: str, due: str) -> bool:
+    """Says whether the wait ends as it was asked, and not before."""
+    late = datetime.fromisoformat(moment) - datetime.fromisoformat(due)
+    return timedelta() <= late < timedelta(seconds=1)
+
+
 async def _cancelled_but_kept(one: Tenant) -> tuple[str, str]:
     """Connect a calendar, and have an event go on whose meeting a member has worked; connection and meeting."""
     said = ("DESCRIPTION:Figures", "LOCATION:Room", "URL:https://meet.google.com/abc-defg-hij")
@@ -394,6 +475,62 @@ async def test_who_became_a_contact_during_a_long_run_is_linked_by_the_next_one(
         await session.update(run, started_at=now() - 2 * hour)
     await sync(one, mine)
     assert (await meetings(one))["Unknown"]["contactId"] == bob.id
+
+
+async def test_meetings_are_matched_once_with_whoever_is_new(one: Tenant) -> None:
+    """Decision 1174: runs without a change look through no meetings, however lately somebody became a contact."""
+
+    async def looks() -> bool:
+        """Have the connection read; whether all of its meetings were looked through."""
+        with statements(one.gateway.world.database) as sent:
+            await sync(one, mine)
+        return any("sync_occurrences" in text and "activities" in text for text in map(str, sent))
+
+    await one.add(Contact(email="known@out.example"))
+    guests = ("known@out.example", "late@out.example", "later@out.example")
+    mine = await upload(one, *(event(f"e{n}", subject=guest, guest=guest) for n, guest in enumerate(guests)))
+    assert not await looks()  # who was a contact as the first run began was matched by it
+    for guest in guests[1:]:
+        await one.add(contact := Contact(email=guest))
+        assert [await looks() for _ in range(3)] == [True, False, False]
+        assert (await meetings(one))[guest]["contactId"] == contact.id
+
+
+@pytest.mark.parametrize("by", ["a change", "a commit that came late"])
+async def test_a_contact_that_changes_is_matched_again(one: Tenant, by: str) -> None:
+    """Decisions 1167 and 1174."""
+    mine = await upload(one, event("a", subject="Title"))
+    bob = Contact(email="other@out.example")
+    await one.add(bob)
+    await sync(one, mine)
+    assert (await meetings(one))["Title"]["contactId"] is None
+    if by == "a change":
+        async with one.gateway.world.database.writing(one.id) as session:
+            found = await session.find(Contact, id=bob.id)
+            assert found is not None
+            await session.update(found, email="bob@out.example", updated_at=now())
+    else:
+        bob = Contact(email="bob@out.example", updated_at=now() - timedelta(minutes=8))
+        await one.add(bob)
+    await sync(one, mine)
+    assert (await meetings(one))["Title"]["contactId"] == bob.id
+
+
+async def test_who_became_a_contact_while_the_first_run_went_on_is_matched_by_the_next(
+    one: Tenant, google: Google
+) -> None:
+    """Decision 1174: what a run that was cut off had kept is not taken for matched."""
+    account = google.account()
+    google.put(account, *(meeting(f"e{n}", at(1 + n % 9), subject=f"Title {n}") for n in range(4)))
+    google.page = 2
+    google.faults.append(Fault(EVENTS, 503, skips=1))
+    mine = await connected(one, google, account)
+    assert len(await meetings(one)) == 2
+    bob = Contact(email="bob@out.example")
+    await one.add(bob)
+    await work(one, anyway=True)
+    await sync(one, mine)
+    assert {each["contactId"] for each in (await meetings(one)).values()} == {bob.id}
 
 
 async def test_a_connection_that_stops_after_the_last_page_is_not_due_again(

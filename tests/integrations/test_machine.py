@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multiple, rule
 
+from jobs.sync import lifecycle
 from tests.support.calendars import INSIDE, LASTS, OUTSIDE, Copy, Event, Key, Schedule, Series, put
 from tests.support.consents import connected
 from tests.support.feeds import at, by_address, work
@@ -40,6 +42,11 @@ OWNERS = {"first": "member", "second": "admin", "feed": "member"}
 """The calendars, by name, with their owners' roles. Two are at Google, the third is a feed."""
 CALENDARS = tuple(OWNERS)
 NAMES = st.sampled_from(CALENDARS)
+WHICH = st.integers(0, 59)
+"""Which of the meetings that are there, however many: what is drawn is never of the database, which a run that is
+slower, or was killed at another moment, leaves in another state; Hypothesis takes that for another machine."""
+_IS_WORKING: ContextVar[bool] = ContextVar("is_working", default=False)
+"""In what the worker does, and nothing else."""
 
 
 def _json(value: object) -> bytes:
@@ -229,29 +236,29 @@ class Calendars(RuleBasedStateMachine):
             )
         return found
 
-    @rule(data=st.data(), days=st.none() | st.integers(1, 5))
-    def edit(self, data: st.DataObject, days: int | None) -> None:
+    @rule(which=WHICH, days=st.none() | st.integers(1, 5))
+    def edit(self, which: int, days: int | None) -> None:
         """A member changes the title of a meeting, or when it is."""
         if found := self.meetings():
-            key = data.draw(st.sampled_from(sorted(found)))
+            key = sorted(found)[which % len(found)]
             self.edits += 1
             wanted: dict[str, Any] = {"subject": f"Mine {self.edits}"} if days is None else {"dueAt": at(days, 20)}
             told = {name: v.isoformat() if isinstance(v, datetime) else v for name, v in wanted.items()}
             assert self.run(self.one.ask(EDIT, id=found[key].id, i=told))["userErrors"] == []
             self.own.setdefault(key, Own()).fields |= wanted
 
-    @rule(data=st.data())
-    def delete(self, data: st.DataObject) -> None:
+    @rule(which=WHICH)
+    def delete(self, which: int) -> None:
         if found := self.meetings():
-            key = data.draw(st.sampled_from(sorted(found)))
+            key = sorted(found)[which % len(found)]
             assert self.run(self.one.ask(DELETE, id=found[key].id))["userErrors"] == []
             self.own[key] = Own(is_removed=True)
 
-    @rule(data=st.data())
-    def release(self, data: st.DataObject) -> None:
+    @rule(which=WHICH)
+    def release(self, which: int) -> None:
         """A member gives all fields of a meeting back, which is still to be."""
         if found := sorted(key for key, each in self.meetings().items() if each.overridden and not each.is_cancelled):
-            key = data.draw(st.sampled_from(found))
+            key = found[which % len(found)]
             assert self.run(self.one.ask(RELEASE, id=self.meetings()[key].id))["userErrors"] == []
             self.own.pop(key)
 
@@ -286,10 +293,11 @@ class Calendars(RuleBasedStateMachine):
             self.google.faults = [
                 Fault(each.path, each.status, each.body, each.headers, each.skips) for each in FAULTS[fault]
             ]
+        self.ask(name, is_full=is_full)
         with suppress(Killed), ExitStack() as stack:
             if killed_at is not None:
                 stack.enter_context(self.killed(killed_at))
-            self.synchronise(name, is_full=is_full)
+            self.run(self.working())
         self.google.faults, self.replies = [], []
         self.doubtful = self.doubtful | {name} if fault == "empty" else self.doubtful
         if fault is None and killed_at is None:
@@ -298,20 +306,34 @@ class Calendars(RuleBasedStateMachine):
         self.is_kept(before)
 
     def synchronise(self, name: str, *, is_full: bool = False) -> None:
+        self.ask(name, is_full=is_full)
+        self.run(self.working())
+
+    async def working(self) -> None:
+        """What is due is done."""
+        told = _IS_WORKING.set(True)
+        try:
+            await work(self.one, anyway=True)
+        finally:
+            _IS_WORKING.reset(told)
+
+    def ask(self, name: str, *, is_full: bool = False) -> None:
         path, headers = f"/integrations/{self.connections[name]}/sync", self.one.headers(OWNERS[name])
         body = {"full": True} if is_full else {}
         answer = self.run(self.gateway.rest("POST", path, headers, body))
         assert answer.status_code == 202, answer.text
-        self.run(work(self.one, anyway=True))
 
     def killed(self, at: int) -> Any:
-        """From this commit on nothing of the worker reaches the database."""
+        """From this commit on nothing of the worker reaches the database.
+
+        What others read and write meanwhile does not count: how much that is, time decides.
+        """
         database, left = self.gateway.world.database, [at]
         end = database.end
 
         async def ended(taken: Any, organization: str | None, *, commit: bool) -> None:
-            left[0] -= commit
-            if left[0] > 0 or not commit:
+            left[0] -= commit and _IS_WORKING.get()
+            if left[0] > 0 or not commit or not _IS_WORKING.get():
                 await end(taken, organization, commit=commit)
                 return
             await end(taken, organization, commit=False)
@@ -376,7 +398,8 @@ def machine_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 @pytest.fixture(scope="module")
 def machine(machine_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[Calendars]]:
     """The machine over an application and providers of its own: what it does is no coroutine."""
-    with asyncio.Runner() as runner, google_server() as google:
+    # What is to be tried again is so by the next reading, and not by this one where it takes longer than two seconds.
+    with asyncio.Runner() as runner, google_server() as google, patch.object(lifecycle, "_FIRST_WAIT", 600.0):
         google.page, google.rotates = 2, False  # a token that is rotated as the worker dies is lost (decision 575)
         opened = open_gateway(
             machine_url,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from unittest.mock import patch
@@ -13,6 +14,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from contract.integrations import IntegrationProblemCode
+from resolvers.shared.pacing import Pacing
 from storage.base import new_id, now
 from storage.new_rows import new_row
 from storage.tables import Activity, Event, Integration, QueuedJob, SyncItem, SyncRun, SyncStream
@@ -159,9 +161,40 @@ async def test_an_empty_feed_and_a_large_removal_wait_for_another_pass_that_agre
         assert await problem(one, integration_id) is None
 
 
+class Watched(Pacing):
+    """The pace of requests, with how often it was asked whether there are any, and what transactions said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks, self.hurried = 0, set[bool]()
+        self.others = self._looked
+
+    def _looked(self) -> int:
+        self.looks += 1
+        return 0
+
+    def hurrying(self, hurries: bool = True) -> AbstractContextManager[None]:  # type: ignore[override]  # noted here
+        self.hurried.add(hurries)
+        return super().hurrying(hurries)
+
+
+async def test_requests_go_first_at_each_step_of_a_run_and_its_steps_are_short(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 1175."""
+    runtime, pace = one.gateway.runtime, Watched()
+    monkeypatch.setattr(runtime, "ports", replace(runtime.ports, pace=pace))
+    with statements(one.gateway.world.database) as sent:
+        await upload(one, *(event(f"e{n}", subject=f"T {n}") for n in range(120)))
+    assert len(await meetings(one)) == 120
+    assert sum("INSERT INTO sync_items" in text for text in sent) == 3
+    assert pace.looks > len(list(sent)) / 2  # what comes before and after the run's work is not paced
+    assert pace.hurried == {one.gateway.world.database.dialect == "sqlite"}
+
+
 async def test_a_page_takes_as_many_statements_for_many_as_for_few(one: Tenant, two: Tenant) -> None:
     sizes = []
-    for tenant, number in ((one, 8), (two, 80)):
+    for tenant, number in ((one, 8), (two, 48)):
         with statements(tenant.gateway.world.database) as sent:
             await upload(tenant, *(event(f"e{n}", subject=f"T {n}") for n in range(number)))
         sizes.append(len(list(sent)))

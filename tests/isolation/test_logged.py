@@ -37,6 +37,7 @@ WORK = {
     **dict.fromkeys(("lead_tags", "mail", "campaign_ask", "campaign_tell", "sequence_remove"), _NOT_THERE),
     **dict.fromkeys(("lead_remove", "webhook_delivery", "domain_purchase", "mailbox_provision"), _NOT_THERE),
     **dict.fromkeys(("research_company", "cx_report_render", "integration_watches_end"), _NOT_THERE),
+    "integration_wait": _NOT_THERE,
 }
 """Every kind of work, and why what it writes is told: a new one has to be looked at."""
 _WATCHED = """

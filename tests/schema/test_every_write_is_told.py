@@ -86,6 +86,7 @@ JOBS = {
     "campaign_ask": "what the provider says of a campaign is told in its history (test_campaigns)",
     "campaign_tell": "the same",
     **dict.fromkeys(("sequence_remove", "lead_remove", "webhook_delivery"), "it changes nothing here"),
+    "integration_wait": "the same",
     **dict.fromkeys(("domain_purchase", "mailbox_provision"), _ADMINISTRATION),
     **dict.fromkeys(("research_company", "cx_report_render"), _RESEARCH),
     **dict.fromkeys(

@@ -40,6 +40,9 @@ class Google(Provider):
     channels: dict[str, dict[str, Any]] = field(default_factory=dict)
     stopped: list[str] = field(default_factory=list)
     grants_seconds: int = 7 * 86_400
+    passed: list[dict[str, Any]] = field(default_factory=list)
+    pass_of: dict[str, tuple[int, dict[str, Any]]] | None = None
+    pass_key: tuple[object, ...] = ()
 
     def account(self, name: str | None = None) -> Account:
         """A new account with an empty calendar."""
@@ -225,11 +228,9 @@ class Google(Provider):
             if since < self.forgets_before:
                 errors = [{"domain": "calendar", "reason": "fullSyncRequired", "message": "Sync token is no longer"}]
                 return JSONResponse({"error": {"code": 410, "errors": errors}}, 410)
-        there = sorted(self.calendars[grant.account.sub].values(), key=lambda each: each[0])
-        if since is not None:
-            shown = [event for number, event in there if number > since]
-        else:
-            shown = [event for _, event in there if _is_within(event, asked["timeMin"], asked["timeMax"])]
+        shown = self._shown(
+            self.calendars[grant.account.sub], since, asked.get("timeMin", ""), asked.get("timeMax", "")
+        )
         first = int(asked.get("pageToken", "0").removeprefix("CPpage-"))
         answer = {"kind": "calendar#events", "timeZone": "Europe/Berlin", "items": shown[first : first + self.page]}
         if first + self.page < len(shown):
@@ -237,6 +238,21 @@ class Google(Provider):
         else:
             answer["nextSyncToken"] = f"CPsync-{self.number}"
         return JSONResponse(answer)
+
+    def _shown(
+        self, there: dict[str, tuple[int, dict[str, Any]]], since: int | None, first: str, last: str
+    ) -> list[dict[str, Any]]:
+        """The events of a pass, put together once for all of its pages: a fake that computes is felt in benchmarks."""
+        key = self.number, len(there), since, first, last
+        if self.pass_of is there and self.pass_key == key:
+            return self.passed
+        events = sorted(there.values(), key=lambda each: each[0])
+        if since is not None:
+            self.passed = [event for number, event in events if number > since]
+        else:
+            self.passed = [event for _, event in events if _is_within(event, first, last)]
+        self.pass_of, self.pass_key = there, key
+        return self.passed
 
     async def _mailbox(self, request: Request) -> dict[str, tuple[int, Letter]] | Response:
         asked = dict(request.query_params)
