@@ -7,8 +7,7 @@ more, the end of the process.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -34,7 +33,6 @@ from storage.base import JsonDict, now
 from storage.queries import analytics_runs as statements
 from storage.statements import AnyValue
 from storage.tables import AnalyticsRun
-from storage.tenancy.sessions import TenantSession
 
 LEASE = timedelta(seconds=RUN_LEASE_SECONDS)
 _RENEW_SECONDS = 3.0
@@ -180,19 +178,11 @@ class Work:
 
     async def _tell(self, values: Mapping[str, AnyValue], *steps: Step) -> None:
         """Write steps, each with the next number, and what is kept of them. Raises _Lost."""
-        async with self._writing() as session:
+        async with self._ctx.writing() as session:
             if not await statements.advance(session, self._run, {**values, "leased_until": now() + LEASE}):
                 raise _Lost
             await statements.append(session, self._run.id, self._sequence + 1, steps)
         self._sequence += len(steps)
-
-    @asynccontextmanager
-    async def _writing(self) -> AsyncIterator[TenantSession]:
-        """A transaction; on SQLite, which has one writer, requests wait for its end (decision 1152)."""
-        services = self._ctx.services
-        with services.pacing.hurrying(services.database.dialect == "sqlite"):
-            async with self._ctx.writing() as session:
-                yield session
 
     async def _look(self) -> _Ending:
         """Keep the lease, and give the end that comes from elsewhere. Raises _Lost, or what became of the caller."""
@@ -250,7 +240,7 @@ class Work:
     async def _write(self, ending: _Ending) -> None:
         values = {**ending.values, "status": ending.status.value, "finished_at": now()}
         finished = (EventType.RUN_FINISHED, last_step(ending.status, int((monotonic() - self._began) * 1000), values))
-        async with self._writing() as session:
+        async with self._ctx.writing() as session:
             if await statements.advance(session, self._run, values):
                 first = await statements.last_sequence(session, self._run.id) + 1
                 await statements.append(session, self._run.id, first, [*ending.steps, finished])

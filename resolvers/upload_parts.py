@@ -15,7 +15,7 @@ from binascii import Error
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from hashlib import sha256
-from time import perf_counter
+from time import thread_time
 
 from contract.errors import BadRequest, Conflict, InvalidState, Unavailable
 from contract.file_errors import ChecksumMismatch, UploadHeld
@@ -184,11 +184,14 @@ class _Appending:
 
     async def _looked_at(self, most: int) -> AsyncIterator[bytes]:
         async for chunk in self._coming.next(most):
-            begun = perf_counter()
-            await asyncio.to_thread(self._look, chunk)
-            taken = perf_counter() - begun  # and not how long the store takes it elsewhere
+            taken = await asyncio.to_thread(self._timed_look, chunk)  # and not how long the store takes it elsewhere
             yield chunk
             await self._rest(taken)
+
+    def _timed_look(self, chunk: bytes) -> float:
+        begun = thread_time()
+        self._look(chunk)
+        return thread_time() - begun
 
     def _look(self, chunk: bytes) -> None:
         """Measure what comes."""
@@ -199,7 +202,9 @@ class _Appending:
 
     async def _rest(self, seconds: float) -> None:
         """Make way for other organizations (decision 1157)."""
-        await self._ctx.services.lanes.make_way(self._ctx.org_id, _OF_THREAD_AND_LOOP * seconds)
+        services = self._ctx.services
+        with services.pacing.aside():
+            await services.lanes.make_way(self._ctx.org_id, _OF_THREAD_AND_LOOP * seconds)
 
     def _prove(self) -> None:
         """Raises ChecksumMismatch for a part that is not what it said; of one that broke off nothing counts."""

@@ -6,8 +6,9 @@ The driver's connections are kept here from one user to the next. There are neve
 import asyncio
 import ctypes
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
 import asyncpg
@@ -38,15 +39,35 @@ class PoolState(NamedTuple):
     timeouts: int
 
 
+class Holder:
+    """Counts the connections that one piece of work has or waits for, where somebody wants to know."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+HOLDER: ContextVar[Holder | None] = ContextVar("holder", default=None)
+"""What counts the connections that are taken in this context."""
+
+
 class Taken:
     """A connection that somebody has, in the turn of a group."""
 
-    __slots__ = ("driver", "group", "turns")
+    __slots__ = ("_holder", "_turns", "driver", "group")
 
-    def __init__(self, driver: Driver, turns: Turns, group: Group) -> None:
+    def __init__(self, driver: Driver, turns: Turns, group: Group, holder: Holder | None) -> None:
         self.driver = driver
-        self.turns = turns
         self.group = group
+        self._turns = turns
+        self._holder = holder
+
+    def leave(self) -> None:
+        """Give the turn to whoever is next."""
+        self._turns.give_back(self.group)
+        if self._holder is not None:
+            self._holder.count -= 1
 
 
 class Connections:
@@ -76,15 +97,27 @@ class Connections:
         in_use = turns.count - turns.free + (0 if writers is turns else writers.count - writers.free)
         return PoolState(turns.count, in_use, turns.waiting, turns.waits, turns.timeouts)
 
-    async def take(self, group: Group = "", *, writing: bool = False) -> Taken:
+    def take(self, group: Group = "", *, writing: bool = False) -> Coroutine[object, object, Taken]:
         """A connection, to be given back or given up. Raises Unavailable after two seconds without one."""
+        holder = HOLDER.get()
+        return self._take(group, writing, None) if holder is None else self._counted(group, writing, holder)
+
+    async def _counted(self, group: Group, writing: bool, holder: Holder) -> Taken:
+        holder.count += 1  # while it waits, too: it has its turn before it does its next step
+        try:
+            return await self._take(group, writing, holder)
+        except BaseException:
+            holder.count -= 1
+            raise
+
+    async def _take(self, group: Group, writing: bool, holder: Holder | None) -> Taken:
         turns = self._writers if writing else self._turns
         if not turns.at_once(group):
             await turns.wait(group)
         if self._at_hand:
             driver = self._at_hand.pop()
             self._least = min(self._least, len(self._at_hand))
-            return Taken(driver, turns, group)
+            return Taken(driver, turns, group, holder)
         try:
             driver = await self._open()
         except BaseException:
@@ -92,7 +125,7 @@ class Connections:
             raise
         if isinstance(driver, asyncpg.Connection):
             driver.add_termination_listener(self._ended)
-        return Taken(driver, turns, group)
+        return Taken(driver, turns, group, holder)
 
     async def give_back(self, taken: Taken) -> None:
         """Keep a connection for the next one."""
@@ -103,7 +136,7 @@ class Connections:
         if not (isinstance(driver, asyncpg.Connection) and driver.is_closed()):
             self._at_hand.append(driver)
             self._look_later()
-        taken.turns.give_back(taken.group)
+        taken.leave()
 
     def _look_later(self) -> None:
         """Look once in a while, as long as there are more than are kept: one timer, whoever gives back."""
@@ -125,12 +158,12 @@ class Connections:
         try:
             await _end(taken.driver)
         finally:
-            taken.turns.give_back(taken.group)
+            taken.leave()
 
     def cut(self, taken: Taken) -> None:
         """End a connection at once, whatever its server still does for it."""
         taken.driver.terminate()
-        taken.turns.give_back(taken.group)
+        taken.leave()
 
     async def close(self) -> None:
         """End those that are at hand, and from now on each one that is given back."""

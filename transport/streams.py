@@ -63,7 +63,7 @@ class Beating(Protocol):
 class Streams:
     """Their number, the credentials that they run on, and the end of the service, which is theirs as well.
 
-    `counted` is entered while one of them runs. `pacing` has the requests that go before what is done here by itself.
+    `counted` is entered while one of them runs. `pacing` has one step of all looks in a turn of the loop.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class Streams:
                 await asyncio.sleep(0)
 
     async def _look_again(self) -> None:
-        """Look at the credentials that are due, a few at a time, in steps that wait for requests (decision 1153)."""
+        """Look at the credentials that are due, a few at a time and one step in a turn of the loop (decision 1153)."""
         while True:
             first = [*islice(self._due, _AT_A_TIME)]
             due = [credential for credential in first if self._due[credential] <= _now()]
@@ -187,7 +187,8 @@ class Streams:
             for credential in due:
                 del self._due[credential]  # behind all others again
                 self._due[credential] = _now() + LOOK_SECONDS
-            await asyncio.gather(*(self._pacing.paced(partial(self._look_at, credential)) for credential in due))
+            looks = (partial(self._look_at, credential) for credential in due)
+            await asyncio.gather(*(self._pacing.paced(look, waits=False) for look in looks))
 
     async def _look_at(self, credential: Credential) -> None:
         try:

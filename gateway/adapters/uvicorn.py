@@ -90,6 +90,15 @@ class Cycle(RequestResponseCycle):
 httptools_impl.RequestResponseCycle = Cycle  # type: ignore[misc]
 
 
+def forget(cycle: RequestResponseCycle) -> None:
+    """Have a request that is never begun let go of its connection."""
+    cycle.on_response = _nothing
+
+
+def _nothing() -> None:
+    """What a cycle calls that has ended, too."""
+
+
 class HttpProtocol(HttpToolsProtocol):
     """The HTTP protocol, with public names for what a subclass uses and overrides.
 

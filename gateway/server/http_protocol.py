@@ -24,7 +24,7 @@ from contract.limits import (
     HEADERS_MAX_BYTES,
     PIPELINED_MAX,
 )
-from gateway.adapters.uvicorn import STATUS_LINE, HttpProtocol, RequestResponseCycle, ServerState
+from gateway.adapters.uvicorn import STATUS_LINE, HttpProtocol, RequestResponseCycle, ServerState, forget
 from gateway.middleware.error_responses import refused
 from gateway.middleware.requests import shown
 from gateway.middleware.security_headers import SecurityHeaders
@@ -105,9 +105,7 @@ class HttpServerProtocol(HttpProtocol):
         if self._running is not None:  # of several requests at once, the base class notifies the last one alone
             self._running.disconnected = True
             self._running.message_event.set()
-        for cycle in (self._running, self.cycle):
-            if cycle is not None:
-                _buffer_of(cycle).end()
+        self._forget()
 
     def data_received(self, data: bytes) -> None:
         if self._over:
@@ -119,6 +117,8 @@ class HttpServerProtocol(HttpProtocol):
             if self.follows_upgrade():
                 self._still()
                 self.handle_websocket_upgrade()
+                self._forget()
+                self.parser = None  # type: ignore[assignment]  # as where the connection is lost
                 return
         except httptools.HttpParserError:
             self._refuse(self._fault or BadRequest("Not a request of HTTP/1.1"))
@@ -146,6 +146,16 @@ class HttpServerProtocol(HttpProtocol):
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
         self._watch_writing()
+
+    def _forget(self) -> None:
+        """Let go of what has this connection and is had by it, which would be rings (decision 1170)."""
+        for waiting, _ in self.pipeline:
+            forget(waiting)
+            _buffer_of(waiting).end()
+        self.pipeline.clear()
+        for cycle in (self._running, self.cycle):
+            if cycle is not None:
+                _buffer_of(cycle).end()
 
     # What the parser calls.
 

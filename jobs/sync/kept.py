@@ -8,7 +8,7 @@ from contract.integrations import COMPLETE, VISIBILITY_WIDTH, SyncVisibility
 from contract.vocabulary import SYSTEM_ACTOR
 from jobs.sync.events import synchronised
 from jobs.sync.kept_back import keep_less
-from jobs.sync.rules import source_of
+from jobs.sync.rules import effective, source_of
 from jobs.sync.writing import Outcome
 from jobs.work import Run, work
 from storage.base import FIRST_ID, now
@@ -20,23 +20,29 @@ from storage.tables import Event, Integration
 KIND = "meetings_kept"
 
 
-async def narrow_kept(run: Run, integration_id: str, request_id: str) -> None:
-    """Keep less of the meetings that stay of a connection whose owner shows less by now, in batches."""
+async def narrow_kept(run: Run, integration_id: str, request_id: str) -> SyncVisibility:
+    """Keep less of the meetings that stay of a connection whose owner shows less by now, in batches.
+
+    Returns the most that was allowed meanwhile (decision 1166).
+    """
+    widest = SyncVisibility.NOTHING
     after: str | None = FIRST_ID
     while after is not None:  # a transaction for each batch
         async with run.writing() as session:
-            await sync.lock(session)
+            policy = await sync.lock(session)
             integration = await session.find(Integration, id=integration_id, lock=True)
             if integration is None or integration.status not in COMPLETE:
-                return
+                return widest
+            widest = max(widest, effective(integration, policy), key=VISIBILITY_WIDTH.__getitem__)
             chosen = SyncVisibility(integration.visibility)
             if VISIBILITY_WIDTH[chosen] >= VISIBILITY_WIDTH[SyncVisibility(integration.shown)]:
-                return  # it is the policy that says so, and all of them are narrowed by it
+                return widest  # it is the policy that says so, and all of them are narrowed by it
             source = source_of(integration.provider).value
             known = await sync.kept(session, after, source=source, owner_id=integration.owner_id)
             ids = await keep_less(session, known, chosen, now()) if known else []
             await synchronised(session, integration, request_id, Outcome(updated=ids))
             after = known[-1].id if known else None
+    return widest
 
 
 @work(KIND)

@@ -36,9 +36,9 @@ async def narrow_all(
         after: str | None = FIRST_ID
         while after is not None:  # a transaction for each batch
             after, shown = await _batch(run, integration.id, stream, after, request_id)
-            if VISIBILITY_WIDTH[shown] > VISIBILITY_WIDTH[widest]:
-                widest = shown  # who allowed more meanwhile has part of it be shown as before (decision 1166)
-    await narrow_kept(run, integration.id, request_id)
+            # Who allowed more meanwhile has part of it be shown as before (decision 1166).
+            widest = max(widest, shown, key=VISIBILITY_WIDTH.__getitem__)
+    widest = max(widest, await narrow_kept(run, integration.id, request_id), key=VISIBILITY_WIDTH.__getitem__)
     async with run.writing() as session:
         current = await session.find(Integration, id=integration.id, lock=True)
         if current is not None and current.status in COMPLETE:

@@ -196,7 +196,7 @@ class AccountApi:
             return answer
         if response.status_code >= 500:
             after = waiting(response.headers.get("retry-after"), datetime.now(UTC))
-            if after is not None:  # which nobody cuts short, as of a feed; the breaker counts it (decision 1169)
+            if after:  # which nobody cuts short, as of a feed; the breaker counts it (decision 1169)
                 words = f"{self.name} asks to wait; it is asked again by itself."
                 raise AccountError(_CODE.RATE_LIMITED, words, retry_after=after)
             words = f"{self.name} has trouble of its own (status {response.status_code}); it is asked again by itself."

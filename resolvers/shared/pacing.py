@@ -1,10 +1,11 @@
-"""Paces the work that goes on behind requests, so that it holds no request up (decisions 460, 1151 and 1152).
+"""Paces the work that goes on behind requests, so that it holds no request up (decisions 460, 1151, 1152 and 1153).
 
 A loop does in one go all that is ready. Twenty answers that begin in the same moment would each do a step of some
 milliseconds there, and whoever asks for a page meanwhile waits for all of them, once for each of its own steps. Paced
 work does one step at a time, whichever piece it is of, and between two of them the loop looks at everything else.
 A step waits, for a while, until no request is worked on: else a request that has as many steps as there are of the work
-meanwhile would take twice as long, since each of its own would have one of these before it.
+meanwhile would take twice as long, since each of its own would have one of these before it. Work that has a connection
+of the database, or waits for one, waits for no request: the request may wait for that connection.
 """
 
 import asyncio
@@ -12,13 +13,13 @@ import types
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Final, TypeVar
+
+from storage.connection_pool import HOLDER, Holder
 
 Result = TypeVar("Result")
 _PATIENCE: Final = 0.004
 """Seconds for which a step waits for requests at the most: an answer has some twenty steps."""
-_hurries: ContextVar[bool] = ContextVar("hurries", default=False)
 
 
 class Pacing:
@@ -35,7 +36,7 @@ class Pacing:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """While a request waits for paced work, which for its part does not wait for the request."""
+        """While a request is not worked on though it holds a place: it waits for paced work, or rests."""
         self._aside += 1
         self.look()
         try:
@@ -43,30 +44,27 @@ class Pacing:
         finally:
             self._aside -= 1
 
-    @staticmethod
-    @contextmanager
-    def hurrying(hurries: bool = True) -> Iterator[None]:
-        """While the work holds what a request may wait for: a step is the next one, whether there are requests or not.
-
-        Else both would wait for each other, until the work's patience is over.
-        """
-        before = _hurries.set(hurries)
+    async def paced(self, work: Callable[[], Coroutine[object, object, Result]], *, waits: bool = True) -> Result:
+        """Do the work with a turn before each of its steps, which waits for requests unless told otherwise."""
+        outer = HOLDER.get()
+        if outer is not None:
+            return await self._steps(work(), outer, waits)
+        holder = Holder()
+        token = HOLDER.set(holder)
         try:
-            yield
+            return await self._steps(work(), holder, waits)
         finally:
-            _hurries.reset(before)
-
-    async def paced(self, work: Callable[[], Coroutine[object, object, Result]]) -> Result:
-        """Do the work with a turn before each of its steps. Any: what a coroutine and its loop tell each other."""
-        return await self._steps(work())
+            HOLDER.reset(token)
 
     @types.coroutine
-    def _steps(self, work: Coroutine[object, object, Result]) -> Generator[object, None, Result]:
+    def _steps(
+        self, work: Coroutine[object, object, Result], holder: Holder, waits: bool
+    ) -> Generator[object, None, Result]:
         raised: BaseException | None = None
         while True:
             if raised is None:
                 try:
-                    yield from self._turn()
+                    yield from self._turn(waits and not holder.count)
                 except asyncio.CancelledError as cancelled:
                     raised = cancelled
             try:
@@ -80,13 +78,13 @@ class Pacing:
             except BaseException as error:  # the work itself is told, and says what becomes of it
                 raised = error
 
-    def _turn(self) -> Generator[object, None, None]:
+    def _turn(self, waits: bool) -> Generator[object, None, None]:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
-        if _hurries.get():
-            self._waiting.appendleft((0.0, turn))
-        else:
+        if waits:
             self._waiting.append((loop.time() + _PATIENCE, turn))
+        else:
+            self._waiting.appendleft((0.0, turn))
         self._pass(loop)
         yield from turn
 

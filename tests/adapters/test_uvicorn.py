@@ -58,6 +58,7 @@ CYCLE_MEMBERS = {
     "disconnected": "set where nobody waits for the answer any more",
     "keep_alive": "set to False where the answer is to be the last one",
     "message_event": "wakes the application that waits for its body",
+    "on_response": "called behind the answer; replaced in a request that is never begun",
     "response_complete": "whether the answer is written",
     "response_started": "whether the answer's head is written",
     "transport": "what the answer is written to; replaced by one that joins head and body",
@@ -212,6 +213,7 @@ def test_nothing_is_named_that_is_not_in_use(named: dict[str, str], kinds: list[
 
 def test_what_is_used_of_a_cycle_and_of_the_flow_is_named_and_there() -> None:
     cycles = attributes_of("gateway/server/http_protocol.py", "self.cycle", "self._running", "cycle", "running")
+    cycles |= attributes_of("gateway/adapters/uvicorn.py", "cycle")
     assert cycles == set(CYCLE_MEMBERS)
     assert set(CYCLE_MEMBERS) <= library_members(RequestResponseCycle)
     assert attributes_of("gateway/server/http_protocol.py", "self.flow") == set(FLOW_MEMBERS)

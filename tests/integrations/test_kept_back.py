@@ -298,6 +298,20 @@ def _is_then(moment: str, due: str) -> bool:
     return timedelta() <= late < timedelta(seconds=1)
 
 
+async def test_a_provider_in_trouble_that_asks_to_wait_no_time_is_asked_again_by_whoever_wishes(
+    one: Tenant, google: Google
+) -> None:
+    """Decision 1169: nothing is to be waited for, so nothing keeps a member from it."""
+    account = google.account()
+    mine = await connected(one, google, account)
+    google.faults += [Fault(EVENTS, 503, headers={"Retry-After": "0"}) for _ in range(2)]
+    for _ in range(2):
+        asked = google.count(EVENTS)
+        await sync(one, mine)
+        assert google.count(EVENTS) > asked
+    assert (await connection(one, mine))["problem"]["code"] == "provider_unavailable"
+
+
 async def _cancelled_but_kept(one: Tenant) -> tuple[str, str]:
     """Connect a calendar, and have an event go on whose meeting a member has worked; connection and meeting."""
     said = ("DESCRIPTION:Figures", "LOCATION:Room", "URL:https://meet.google.com/abc-defg-hij")
@@ -367,6 +381,34 @@ async def test_what_goes_after_less_is_to_be_shown_stays_with_less(one: Tenant) 
     left = await one.ask(ONE, id=meeting["id"])
     assert (left["subject"], left["body"], left["participants"]) == (None, None, [])
     assert left["sync"]["cancelledAt"] is not None
+
+
+async def test_who_allows_more_before_what_stays_is_narrowed_is_narrowed_again_later(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 1166, for meetings that stay cancelled."""
+    mine, identifier = await _cancelled_but_kept(one)
+    rest, usual = one.gateway.rest, narrowing.narrow_kept
+    assert (await rest("POST", f"/integrations/{mine}/pause", one.headers())).status_code == 200
+    await work(one)
+
+    async def show(visibility: str) -> None:
+        body = {"settings": {"visibility": visibility}}
+        assert (await rest("PATCH", f"/integrations/{mine}", one.headers(), body)).status_code == 200
+
+    async def widened(*given: Any) -> SyncVisibility:
+        await show("everything")
+        return await usual(*given)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(narrowing, "narrow_kept", widened)
+        await show("nothing")
+        await work(one)
+    assert (await one.ask(ONE, id=identifier))["subject"] == "Title"
+    await show("nothing")
+    await work(one)
+    found = await one.ask(ONE, id=identifier)
+    assert (found["subject"], found["participants"]) == (None, [])
 
 
 async def test_who_allows_more_while_less_is_being_kept_is_narrowed_again_later(

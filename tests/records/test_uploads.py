@@ -162,10 +162,13 @@ async def test_each_byte_is_written_once(one: Tenant) -> None:
 async def test_a_part_makes_way_for_other_organizations(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     """Decision 1157: behind each MiB that was written, while more comes."""
     rests: list[str] = []
+    worked_on: list[int] = []
+    pacing = one.gateway.runtime.services.pacing
 
     async def make_way(organization: str, seconds: float) -> None:
         assert seconds > 0
         rests.append(organization)
+        worked_on.append(pacing.others() - pacing._aside)
 
     monkeypatch.setattr(one.gateway.runtime.services.lanes, "make_way", make_way)
     data = random.Random(3).randbytes(256 * 1024)
@@ -178,6 +181,7 @@ async def test_a_part_makes_way_for_other_organizations(one: Tenant, monkeypatch
     done = await send(one, path, 0, comes())  # without a length
     assert done.headers["upload-offset"] == str(12 * len(data))
     assert rests == [one.id] * 2
+    assert worked_on == [0, 0], "nobody waits for a request that rests"
 
 
 async def test_the_bytes_of_another_process_are_measured_at_the_end(one: Tenant) -> None:

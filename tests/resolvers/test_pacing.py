@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from resolvers.shared.pacing import Pacing
+from storage.connection_pool import Connections
 
 STEPS, PIECES, BUSY = 5, 20, 0.002
 
@@ -163,30 +164,69 @@ async def test_work_does_not_wait_for_the_request_that_waits_for_it() -> None:
 
 
 @pytest.mark.usefixtures("patient")
-async def test_work_that_holds_what_a_request_waits_for_is_next_whether_there_are_requests_or_not() -> None:
-    pacing, ended = Pacing(), []
-    pacing.others = lambda: 1
+async def test_work_that_has_a_connection_or_waits_for_one_waits_for_no_request() -> None:
+    """Decision 1152: the request may wait for that connection."""
 
-    async def holding() -> None:
-        with pacing.hurrying():
-            await _piece()
-        ended.append("holding")
+    async def opened() -> object:
+        return object()
+
+    connections, ended, going = Connections(opened, 1), [], asyncio.Event()
+    requests, pacing = 0, Pacing()
+    pacing.others = lambda: requests
+
+    async def holding(name: str) -> None:
+        taken = await connections.take(name)
+        await going.wait()
+        await _piece()
+        await connections.give_back(taken)
+        ended.append(name)
         await _piece()
 
-    async def hurries() -> None:
-        with pacing.hurrying():
-            await pacing.paced(holding)
-
-    waiting = [asyncio.create_task(pacing.paced(_piece)) for _ in range(3)]
+    tasks = [asyncio.create_task(pacing.paced(partial(holding, name))) for name in ("first", "second")]
     await _some_rounds()
-    task = asyncio.create_task(hurries())
+    requests = 1
+    late = asyncio.create_task(pacing.paced(partial(holding, "late")))
+    await _some_rounds()
+    going.set()
+    await _some_rounds()
+    assert ended == ["first", "second"]
+    assert (connections.state.in_use, connections.state.waiting) == (0, 0)
+    assert not any(task.done() for task in (late, *tasks)), "without a connection they wait, even in the midst"
+    requests = 0
+    pacing.look()
     async with asyncio.timeout(30):
-        await task
-    assert ended == ["holding"]
-    assert not any(each.done() for each in waiting), "these were in line before it"
-    late = asyncio.create_task(pacing.paced(holding))
+        await asyncio.gather(late, *tasks)
+
+
+@pytest.mark.usefixtures("patient")
+async def test_what_failed_to_get_a_connection_waits_for_requests_again() -> None:
+    async def opened() -> object:
+        raise OSError("away")
+
+    connections, failed, requests, pacing = Connections(opened, 1), [], 0, Pacing()
+    pacing.others = lambda: requests
+
+    async def asking() -> None:
+        try:
+            await connections.take()
+        except OSError:
+            failed.append(1)
+        await asyncio.sleep(0)
+        failed.append(2)
+
+    task = asyncio.create_task(pacing.paced(asking))
+    while not failed:  # noqa: ASYNC110 # it tells nobody
+        await asyncio.sleep(0)
+    requests = 1
     await _some_rounds()
-    assert not late.done(), "it waits before it holds anything"
-    for each in (late, *waiting):
-        each.cancel()
-    await asyncio.gather(late, *waiting, return_exceptions=True)
+    assert failed == [1]
+    requests = 0
+    pacing.look()
+    await task
+
+
+async def test_work_that_need_not_wait_has_its_turns_one_by_one_all_the_same() -> None:
+    pacing = Pacing()
+    pacing.others = lambda: 1
+    together = asyncio.gather(*(pacing.paced(_piece, waits=False) for _ in range(PIECES)))
+    assert await _rounds_while(together) >= PIECES * STEPS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -70,8 +71,10 @@ class Place:
         self.streams = Streams(cast(Identity, self.directory), self.stopping, pacing=self.pacing)
         self.tasks: list[asyncio.Task[None]] = []
 
-    def stream(self, client: Client, events: AsyncIterator[bytes] | None = None) -> asyncio.Task[None]:
-        watch = CredentialWatch(self.streams, "Bearer x", None, "", principal=CALLER)
+    def stream(
+        self, client: Client, events: AsyncIterator[bytes] | None = None, credential: str = "Bearer x"
+    ) -> asyncio.Task[None]:
+        watch = CredentialWatch(self.streams, credential, None, "", principal=CALLER)
         refused = lambda error: f"event: {error.code}\n\n".encode()  # noqa: E731
         stream = EventStream(events or nothing(), watch, "id", begin=b"", end=b"end", closed=CLOSED, refused=refused)
         self.tasks.append(asyncio.create_task(stream(client.receive, client.send)))
@@ -131,19 +134,26 @@ async def test_a_credential_is_looked_at_once_for_all_of_its_streams(monkeypatch
         assert len(place.directory.asked) < 20
 
 
-async def test_looks_wait_for_requests_one_step_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Decision 1153."""
-    monkeypatch.setattr("resolvers.shared.pacing._PATIENCE", 10)
+async def test_looks_do_one_step_in_a_turn_of_the_loop_and_wait_for_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decision 1153: a service that is never at rest looks as often as another."""
+    monkeypatch.setattr("resolvers.shared.pacing._PATIENCE", 3_600)
+    turn, steps = 0, Counter[int]()
+
+    async def authenticate(*_: object) -> Principal:
+        for _ in range(5):
+            steps[turn] += 1
+            await asyncio.sleep(0)
+        return CALLER
+
     async with process(monkeypatch) as place:
-        requests = 1
-        place.pacing.others = lambda: requests
-        place.stream(Client())
-        await asyncio.sleep(0.2)
-        assert place.directory.asked == []
-        requests = 0
-        place.pacing.look()
-        while not place.directory.asked:  # noqa: ASYNC110 # the directory tells nobody
-            await asyncio.sleep(0.01)
+        monkeypatch.setattr(place.directory, "authenticate", authenticate)
+        place.pacing.others = lambda: 1
+        for number in range(12):
+            place.stream(Client(), credential=f"Bearer {number}")
+        while steps.total() < 12 * 5 * 3:
+            turn += 1
+            await asyncio.sleep(0)
+        assert max(steps.values()) == 1
 
 
 async def test_who_may_less_is_refused_and_a_broken_look_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,11 +149,34 @@ def test_what_follows_does_not_overtake_it(first: bytes, second: bytes, statuses
     assert wrong == []
 
 
-def test_a_connection_that_is_lost_waits_for_no_garbage_collector() -> None:
+_UPGRADE = (
+    b"GET /socket HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+_SLOW = b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"
+_LAST = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param([_LAST], id="answered"),
+        pytest.param([_SLOW + _SLOW + _LAST], id="lost with requests behind the one under way"),
+        pytest.param([_UPGRADE], id="a socket"),
+        pytest.param([b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", _UPGRADE], id="a socket behind an answer"),
+    ],
+)
+def test_a_connection_that_is_lost_waits_for_no_garbage_collector(sent: list[bytes]) -> None:
     """A ring of protocol, request cycle and buffer would keep some 50 objects of each connection (decision 1170)."""
 
-    async def app(_scope: Any, receive: Any, send: Any) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.accept"})
+            await receive()
+            return
+        if scope["path"] == "/slow":
+            await asyncio.sleep(0.1)
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
         await send({"type": "http.response.body", "body": b"ok"})
 
@@ -162,6 +185,7 @@ def test_a_connection_that_is_lost_waits_for_no_garbage_collector() -> None:
     async def exchanged() -> None:
         loop = asyncio.get_running_loop()
         config, state = Config(app, log_config=None, lifespan="off"), ServerState()
+        config.load()
 
         def protocol() -> HttpServerProtocol:
             one = HttpServerProtocol(config, state, {}, loop, seconds=1, security=SecurityHeaders(None))
@@ -173,10 +197,13 @@ def test_a_connection_that_is_lost_waits_for_no_garbage_collector() -> None:
             for _ in range(3):
                 host, port = server.sockets[0].getsockname()
                 reader, writer = await asyncio.open_connection(host, port)
-                writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-                assert b"200" in await reader.read()
+                for piece in sent:
+                    writer.write(piece)
+                    if _SLOW not in piece:
+                        assert re.match(rb"HTTP/1.1 (200|101)", await reader.read(65_536))
+                await asyncio.sleep(0.02)
                 writer.close()
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.4)
 
     gc.disable()
     try:
