@@ -78,16 +78,12 @@ class Run:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[TenantSession]:
-        """A transaction of the job's organization. Raises LeaseLost, so that only one run of a job can ever write.
-
-        Paced work does not dawdle in one that a request may wait for: SQLite has one writer (decision 1152).
-        """
-        with self.ports.pace.hurrying(self._database.dialect == "sqlite"):
-            async with self._database.writing(self.org_id) as session:
-                place = await jobs.place(session, self.job_id)
-                if place is None or place.holder != self._holder:
-                    raise LeaseLost
-                yield session
+        """A transaction of the job's organization. Raises LeaseLost, so that only one run of a job can ever write."""
+        async with self._database.writing(self.org_id) as session:
+            place = await jobs.place(session, self.job_id)
+            if place is None or place.holder != self._holder:
+                raise LeaseLost
+            yield session
 
     @asynccontextmanager
     async def finishing(self) -> AsyncIterator[TenantSession]:

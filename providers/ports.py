@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -27,9 +26,6 @@ class Pace(Protocol):
     async def paced(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
         """Do the work."""
 
-    def hurrying(self, hurries: bool = True) -> AbstractContextManager[None]:
-        """While the work holds what a request may wait for."""
-
 
 class _AtOnce:
     """The pace of a process that answers no requests."""
@@ -37,9 +33,6 @@ class _AtOnce:
     async def paced(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
         """Do the work as it comes."""
         return await work()
-
-    def hurrying(self, hurries: bool = True) -> AbstractContextManager[None]:
-        return nullcontext()
 
 
 async def _take_turns(_organization: str, _seconds: float) -> None:

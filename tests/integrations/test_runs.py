@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -162,20 +162,16 @@ async def test_an_empty_feed_and_a_large_removal_wait_for_another_pass_that_agre
 
 
 class Watched(Pacing):
-    """The pace of requests, with how often it was asked whether there are any, and what transactions said."""
+    """The pace of requests, with how often it was asked whether there are any."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.looks, self.hurried = 0, set[bool]()
+        self.looks = 0
         self.others = self._looked
 
     def _looked(self) -> int:
         self.looks += 1
         return 0
-
-    def hurrying(self, hurries: bool = True) -> AbstractContextManager[None]:  # type: ignore[override]  # noted here
-        self.hurried.add(hurries)
-        return super().hurrying(hurries)
 
 
 async def test_requests_go_first_at_each_step_of_a_run_and_its_steps_are_short(
@@ -189,7 +185,6 @@ async def test_requests_go_first_at_each_step_of_a_run_and_its_steps_are_short(
     assert len(await meetings(one)) == 120
     assert sum("INSERT INTO sync_items" in text for text in sent) == 3
     assert pace.looks > len(list(sent)) / 2  # what comes before and after the run's work is not paced
-    assert pace.hurried == {one.gateway.world.database.dialect == "sqlite"}
 
 
 async def test_a_page_takes_as_many_statements_for_many_as_for_few(one: Tenant, two: Tenant) -> None:
