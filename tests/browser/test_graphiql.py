@@ -8,13 +8,23 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Request, expect
 
 from tests.support.graphiql import open_tab, ready, run, write
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SALES, PARTNERS = "Demo Sales", "Demo Partners"
+_AT_ONCE = """
+new MutationObserver((_, observer) => {
+  const button = document.querySelector(".graphiql-execute-button");
+  if (!button) return;
+  observer.disconnect();
+  window.editors = document.querySelectorAll(".view-lines").length;
+  button.click();
+}).observe(document, { childList: true, subtree: true });
+"""
+"""Presses the button at the moment when it appears."""
 MARKED_MS = 1_500
 """So long after a text the editor has marked it."""
 
@@ -68,6 +78,20 @@ async def test_beside_an_answer_stands_what_it_cost_and_where_there_is_none_how_
     assert "throttle" not in (answer or "")
     faces = "[...document.fonts].filter((face) => face.weight === '700' && face.status === 'loaded').length"
     assert await page.evaluate(faces) >= 1
+    assert offline.complaints == []
+
+
+async def test_whoever_is_as_quick_as_the_button_gets_an_answer(offline: Any, code_link: str) -> None:
+    """The button is there before the editors and the credential are (decision 1163)."""
+    page: Page = offline.page
+    sent: list[str] = []
+    page.on("request", lambda asked: sent.append(asked.headers.get("authorization", "")) if _is_read(asked) else None)
+    await page.add_init_script(_AT_ONCE)
+    await page.goto(code_link)
+    await expect(page.locator(".graphiql-response .view-lines")).to_contain_text("nodes")
+    assert await page.evaluate("window.editors") == 0
+    [credential] = sent
+    assert credential.startswith("Bearer ")
     assert offline.complaints == []
 
 
@@ -321,3 +345,12 @@ _CONTRASTS = """() => {
       return [element.textContent, (pair[0] + 0.05) / (pair[1] + 0.05)];
     });
 }"""
+
+
+def _is_read(request: Request) -> bool:
+    """Whether it asks for the meetings of the first tab."""
+    return (
+        request.method == "POST"
+        and "meetings" in (request.post_data or "")
+        and "__schema" not in str(request.post_data)
+    )

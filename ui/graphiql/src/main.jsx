@@ -20,6 +20,7 @@ import { Characters } from "./characters.jsx";
 import { CopyAsCurl } from "./copy-as-curl.jsx";
 import { inWords } from "./cost.js";
 import * as credentials from "./credentials.js";
+import { EarlyRun } from "./early-run.jsx";
 import { EXAMPLES } from "./examples.js";
 import { createFetcher } from "./fetcher.js";
 import { Footer } from "./footer.jsx";
@@ -61,7 +62,7 @@ function Page() {
       const verdict = link ? judge(link, credentials.load()) : "nothing";
       if (verdict === "ignore") setNotice(IGNORED);
       else if (verdict === "ask") setAsked(link);
-      else if (verdict === "take") use(link);
+      else if (verdict === "take") arriving = use(link);
     },
     [use],
   );
@@ -70,6 +71,7 @@ function Page() {
   // One for the life of the page: GraphiQL would load the schema again for another one.
   const [fetcher] = useState(() =>
     createFetcher({
+      arrived: () => arriving,
       onAnswer: (said) => setNotice(refusalInWords(said)),
       onCost: (said) => setCost(inWords(said)),
       onDoubt: () => setTurn((before) => before + 1),
@@ -79,7 +81,7 @@ function Page() {
   useEffect(() => {
     receive(LINK);
     if (SIGNED_IN) {
-      exchange(SIGNED_IN).then(({ token, problem }) => {
+      arriving = exchange(SIGNED_IN).then(({ token, problem }) => {
         if (problem) setNotice({ kind: "refused", text: problem });
         else change({ token, organization: credentials.load().organization });
       });
@@ -154,6 +156,7 @@ function Page() {
                 <CopyAsCurl onSay={(text) => setNotice({ kind: "ready", text })} />
                 <Answers />
                 <Characters />
+                <EarlyRun />
               </>
             )}
           </GraphiQL.Toolbar>
@@ -166,6 +169,8 @@ function Page() {
   );
 }
 
+// What brings a credential, until it has: whoever is as quick as the button runs with it.
+let arriving = Promise.resolve();
 // At once, before anything else is drawn or asked for.
 const LINK = takeFromAddress();
 const SIGNED_IN = takeAnswer();
