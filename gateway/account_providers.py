@@ -1,4 +1,6 @@
-"""Makes the providers whose accounts can be connected, of what the settings say of each."""
+"""Makes the providers whose accounts can be connected, of what the settings say of each; each is loaded where it is
+set up.
+"""
 
 from functools import partial
 from urllib.parse import urlsplit
@@ -10,10 +12,6 @@ from gateway.addresses import is_loopback_name
 from gateway.observability.metrics import count_renewal, count_sync
 from gateway.settings import Settings
 from providers.accounts.consents import AccountProvider, Accounts
-from providers.accounts.google import GoogleAccounts
-from providers.accounts.microsoft import MicrosoftAccounts
-from providers.accounts.slack import SlackAccounts
-from providers.accounts.zoom import ZoomAccounts
 from providers.calls import Calls
 
 
@@ -58,22 +56,30 @@ def _signing(settings: Settings) -> dict[IntegrationProvider, bytes]:
 
 
 def _google(settings: Settings, calls: Calls) -> AccountProvider:
+    from providers.accounts.google import GoogleAccounts
+
     secret = settings.google_client_secret.get_secret_value()
     return GoogleAccounts(settings.google_client_id, secret, settings.google_base_url, calls=calls)
 
 
 def _microsoft(settings: Settings, calls: Calls) -> AccountProvider:
+    from providers.accounts.microsoft import MicrosoftAccounts
+
     secret = settings.microsoft_client_secret.get_secret_value()
     tenant, base_url = settings.microsoft_tenant, settings.microsoft_base_url
     return MicrosoftAccounts(settings.microsoft_client_id, secret, tenant, base_url, calls=calls)
 
 
 def _zoom(settings: Settings, calls: Calls) -> AccountProvider:
+    from providers.accounts.zoom import ZoomAccounts
+
     secret = settings.zoom_client_secret.get_secret_value()
     return ZoomAccounts(settings.zoom_client_id, secret, settings.zoom_base_url, calls=calls)
 
 
 def _slack(settings: Settings, calls: Calls) -> AccountProvider:
+    from providers.accounts.slack import SlackAccounts
+
     secret, is_internal = settings.slack_client_secret.get_secret_value(), settings.slack_tier is SlackTier.INTERNAL
     return SlackAccounts(
         settings.slack_client_id, secret, settings.slack_base_url, is_internal=is_internal, calls=calls

@@ -1,11 +1,8 @@
 """Says which model answers chats: the one that the operator named, else the embedded answerer."""
 
-from providers.anthropic_messages import AnthropicMessages
 from providers.calls import Calls
 from providers.chat_models import ChatModel
-from providers.embedded.answerer import Embedded
 from providers.model_kinds import SILENCE_SECONDS, ModelKind
-from providers.openai_chat import OpenaiChat
 
 
 def chat_model(
@@ -19,9 +16,15 @@ def chat_model(
 ) -> ChatModel:
     """The model behind the address; without one the embedded answerer."""
     if url is None:
+        from providers.embedded.answerer import Embedded  # each with what it alone needs
+
         return Embedded()
     match kind:
         case ModelKind.OPENAI:
+            from providers.openai_chat import OpenaiChat
+
             return OpenaiChat(url, name, key, silence=silence, calls=calls)
         case ModelKind.ANTHROPIC:
+            from providers.anthropic_messages import AnthropicMessages
+
             return AnthropicMessages(url, name, key, silence=silence, calls=calls)

@@ -11,17 +11,20 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import Context
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from sqlalchemy.engine import make_url
 
 from contract.errors import TimedOut, Unavailable
 from storage.database import Database
 from storage.postgres.pg_notify import Listener
-from storage.queries import analytics_runs, chat_runs, events, jobs
-from storage.queries.analytics_runs import Head
+from storage.queries import events, jobs
 from storage.rows import ChatRunRow, EventRow, JobRow
 from storage.tenancy.sessions import TenantSession
 from storage.watched_rows import WatchedRows
+
+if TYPE_CHECKING:
+    from storage.queries.analytics_runs import Head
 
 PAUSE_SECONDS = 1.0
 """The seconds that a channel waits unwoken."""
@@ -49,9 +52,9 @@ class Channel:
         self._watched: Counter[str] = Counter()
         self._jobs: Mapping[str, JobRow | None] = {}
         self._is_log_read = False
-        self.chat_runs: WatchedRows[ChatRunRow] = WatchedRows(chat_runs.heads, self.wake, self._check)
+        self.chat_runs: WatchedRows[ChatRunRow] = WatchedRows(_chat_runs, self.wake, self._check)
         """Those runs of chats that somebody waits for."""
-        self.analytics_runs: WatchedRows[Head] = WatchedRows(analytics_runs.heads, self.wake, self._check)
+        self.analytics_runs: WatchedRows[Head] = WatchedRows(_analytics_runs, self.wake, self._check)
         """Those answers to questions that somebody follows."""
         self._runs = (self.chat_runs, self.analytics_runs)
         # In nobody's context: it serves all readers, and the request of the first is not what it is a part of.
@@ -229,3 +232,15 @@ class ChangeFeed:
     def _wake_all(self) -> None:
         for channel in self._channels.values():
             channel.wake()
+
+
+async def _chat_runs(session: TenantSession, ids: Sequence[str]) -> Sequence[ChatRunRow]:
+    from storage.queries import chat_runs  # with their tables, which who only examines does not need
+
+    return await chat_runs.heads(session, ids)
+
+
+async def _analytics_runs(session: TenantSession, ids: Sequence[str]) -> "Sequence[Head]":
+    from storage.queries import analytics_runs  # the same
+
+    return await analytics_runs.heads(session, ids)

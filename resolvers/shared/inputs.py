@@ -46,7 +46,7 @@ Given = dict[str, Any]
 class Input(BaseModel):
     """Base of the inputs: unknown fields are ignored, and what the caller left out is not in `given`."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
     of_table: ClassVar[type[Record] | None] = None
     """The table whose columns the input takes, and whether it is a change of a record: `fields_of` says so."""
     is_change: ClassVar[bool] = False

@@ -12,7 +12,7 @@ from storage.expressions import AnyEntity
 from storage.queries.aggregate_parts import COUNT, equals, number_of
 from storage.queries.aggregates import Dimension, Order, Part, Source
 from storage.queries.exact import tenths_of_percent
-from storage.queries.listables import ACCOUNTS
+from storage.queries.record_listables import ACCOUNTS
 from storage.tables import Account, Deal, HealthSnapshot
 
 _HEALTH: AnyEntity = aliased(HealthSnapshot)

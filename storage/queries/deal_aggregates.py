@@ -21,7 +21,7 @@ from storage.queries.exact import (
     whole_seconds,
 )
 from storage.queries.listable import Listable
-from storage.queries.listables import DEALS
+from storage.queries.record_listables import DEALS
 from storage.tables import Account, Deal, PipelineStage
 
 _ID, _DATE, _MOMENT = ColumnKind.ID, ColumnKind.DATE, ColumnKind.DATETIME

@@ -20,7 +20,7 @@ from storage.queries.aggregates import Question, aggregate
 from storage.queries.deal_aggregates import DEAL_SOURCE
 from storage.queries.exact import amount_of
 from storage.queries.filtering import bind, in_list, narrowed
-from storage.queries.listables import DEALS
+from storage.queries.record_listables import DEALS
 from storage.rows import StageChangeRow
 from storage.statements import ORG_PARAM
 from storage.tables import Deal, DealContact, PipelineStage, StageChange

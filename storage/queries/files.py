@@ -16,7 +16,7 @@ from storage.queries.filtering import in_list
 from storage.queries.kinds import kinds_of
 from storage.queries.list_conditions import among as is_among
 from storage.queries.listable import Listable
-from storage.queries.listables import ACCOUNTS, ACTIVITIES, CONTACTS, DEALS, LEADS
+from storage.queries.record_listables import ACCOUNTS, ACTIVITIES, CONTACTS, DEALS, LEADS
 from storage.queries.records import missing_references
 from storage.rows import Row
 from storage.statements import ORG_PARAM

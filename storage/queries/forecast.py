@@ -16,8 +16,8 @@ from storage.expressions import AnySelect, Values
 from storage.queries.aggregate_parts import equals
 from storage.queries.deal_aggregates import DEAL_SOURCE
 from storage.queries.filtering import bind, narrowed
-from storage.queries.listables import DEALS
 from storage.queries.periods import beginning
+from storage.queries.record_listables import DEALS
 from storage.rows import Row
 from storage.statements import ORG_PARAM
 from storage.tables import Deal

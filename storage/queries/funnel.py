@@ -14,7 +14,7 @@ from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.queries.aggregate_parts import equals, number_of, only_where
 from storage.queries.exact import microseconds, whole_seconds
 from storage.queries.filtering import bind, narrowed
-from storage.queries.listables import DEALS
+from storage.queries.record_listables import DEALS
 from storage.rows import Row
 from storage.statements import ORG_PARAM
 from storage.tables import Deal, PipelineStage, StageChange

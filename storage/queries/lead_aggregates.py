@@ -12,7 +12,7 @@ from storage.expressions import AnyEntity
 from storage.queries.aggregate_parts import COUNT, equals, number_of, only_where
 from storage.queries.aggregates import Dimension, Order, Part, Source
 from storage.queries.exact import microseconds, tenths_of_percent, whole_seconds
-from storage.queries.listables import LEADS
+from storage.queries.record_listables import LEADS
 from storage.tables import Lead, Tag, TagLink
 
 _MOMENT = ColumnKind.DATETIME

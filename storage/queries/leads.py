@@ -12,7 +12,7 @@ from storage.new_rows import new_row
 from storage.queries.dialects import Dialectal
 from storage.queries.filtering import contains
 from storage.queries.listable import Listable
-from storage.queries.listables import ACCOUNTS, CONTACTS
+from storage.queries.record_listables import ACCOUNTS, CONTACTS
 from storage.rows import Row
 from storage.statements import ORG_PARAM
 from storage.tables import Account, Contact, DealContact, Lead

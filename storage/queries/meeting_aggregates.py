@@ -13,7 +13,7 @@ from storage.queries import cells
 from storage.queries.aggregate_parts import COUNT, different, number_of
 from storage.queries.aggregates import Dimension, Order, Part, RolledUp, Source
 from storage.queries.listable import Listable
-from storage.queries.listables import MEETINGS
+from storage.queries.record_listables import MEETINGS
 from storage.queries.words import word
 from storage.tables import Account, Activity, Deal
 

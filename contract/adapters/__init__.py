@@ -1,0 +1,1 @@
+"""Holds what is used of libraries below their documented surface."""
