@@ -35,10 +35,14 @@ def kicker(content: Content) -> str:
     return f"{content.bpo_prefix} · {content.title}" if content.bpo_prefix else content.title
 
 
+def preparer(content: Content) -> str:
+    """Says who prepared the report; empty where that is not known."""
+    return content.bpo_prefix or content.prepared_by
+
+
 def prepared(content: Content) -> str:
     """Says who prepared the report for whom, as far as that is known."""
-    preparer = content.bpo_prefix or content.prepared_by
-    by = f"Prepared by {preparer}" if preparer else "Prepared"
+    by = f"Prepared by {who}" if (who := preparer(content)) else "Prepared"
     return f"{by} for {content.brand.company}" if content.brand.company else by
 
 

@@ -47,6 +47,7 @@ def _facts(book: Book, sheet: Worksheet, row: int) -> int:
     content = book.content
     ranked = facts.measured(content)
     lines: list[tuple[str, str | int]] = [
+        ("Prepared by", cut(facts.preparer(content), 40)),
         ("Date", facts.day(content.generated_at)),
         ("Revision", content.revision),
         ("Signals", len(content.factors)),
@@ -58,14 +59,14 @@ def _facts(book: Book, sheet: Worksheet, row: int) -> int:
             ("Weakest signal", f"{ranked[-1].score}  {cut(ranked[-1].name, 40)}"),
         ]
     under = {"bottom": 1, "bottom_color": HAIR, "valign": "vcenter"}
-    for label, value in lines:
+    for label, value in (line for line in lines if line[1] != ""):
         sheet.set_row(row, 20)
         sheet.write_string(row, 1, label, book.style(font_color=MUTED, **under))
         sheet.write_blank(row, 3, None, book.style(**under))
         if isinstance(value, int):
             sheet.write_number(row, 2, value, book.style(bold=True, align="left", **under))
         else:
-            sheet.write_string(row, 2, value, book.style(bold=True, **under))
+            sheet.write_string(row, 2, inert(value), book.style(bold=True, **under))
         row += 1
     return row
 

@@ -44,7 +44,7 @@ def draft(company: str, site: Site, assessed: Assessment) -> tuple[dict[str, obj
         "recommendations": [ADVICE[f.key] for f in gaps[:_MOST_POINTS]] or ["Keep up what is in place."],
         "next_steps": _next_steps(gaps),
         "methodology": (
-            f"Read were {_pages(site)} of the public web site, as any visitor sees them, within its robots.txt. "
+            f"{_read(site)} within its robots.txt. "
             f"{len(assessed.factors)} signals are scored from 0 to 100 and weighted; the score is their weighted mean "
             f"(formula {FORMULA_VERSION}). Nothing behind a login was looked at, and no customer was asked."
         ),
@@ -96,6 +96,11 @@ def _named(factors: Sequence[Factor]) -> str:
 
 def _pages(site: Site) -> str:
     return "1 page" if len(site.pages) == 1 else f"{len(site.pages)} pages"
+
+
+def _read(site: Site) -> str:
+    was, them = ("was", "it") if len(site.pages) == 1 else ("were", "them")
+    return f"{_pages(site)} of the public web site {was} read, as any visitor sees {them},"
 
 
 def _severity(score: int) -> str:

@@ -201,6 +201,7 @@ def test_a_draft_does_not_argue_against_itself() -> None:
     site = Site((home,), 3)
     assessed = assess(site)
     copy, analysis = draft("Acme", site, assessed)
+    assert str(copy["methodology"]).startswith("1 page of the public web site was read, as any visitor sees it,")
     by_name = {factor.name: factor for factor in assessed.factors}
     gaps, findings = copy["gaps"], analysis["findings"]
     assert isinstance(gaps, list)

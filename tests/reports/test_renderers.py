@@ -263,6 +263,10 @@ def test_the_cover_says_who_prepared_it() -> None:
     assert facts.prepared(content()) == "Prepared by Northgate Services for Meridian"
     unnamed = content(bpo_prefix=None, prepared_by="Acme Sales")
     assert facts.prepared(unnamed) == "Prepared by Acme Sales for Meridian"
+    sheet = [text for _, text in cells(render_spreadsheet(unnamed))]
+    assert sheet[sheet.index("Prepared by") + 1] == "Acme Sales"
+    nobody = [text for _, text in cells(render_spreadsheet(content(bpo_prefix=None, prepared_by="")))]
+    assert "Prepared by" not in nobody
 
 
 def test_no_sheet_shows_a_key_of_json() -> None:
