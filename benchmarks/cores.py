@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +75,15 @@ def processor_seconds(pid: int) -> float:
                 raise
         else:
             return sum(map(ticks_of, texts)) / TICKS
+
+
+def fine_seconds(pid: int) -> float:
+    """The same by the processes' own clocks, which Linux names so: without those that have ended, and not in ticks."""
+    seconds = 0.0
+    for each in family(pid):
+        with suppress(OSError):  # it ended meanwhile
+            seconds += time.clock_gettime(~each << 3 | 2)
+    return seconds
 
 
 def ticks_of(stat: str) -> int:

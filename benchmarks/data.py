@@ -138,7 +138,7 @@ def _sqlite(profile: Profile, scratch: Path) -> Iterator[Place]:
     if not _done(folder).exists():
         folder.mkdir(parents=True)
         _say(profile, "SQLite")
-        asyncio.run(_fill(f"sqlite+aiosqlite:///{folder / 'crm.sqlite3'}", profile))
+        asyncio.run(fill(f"sqlite+aiosqlite:///{folder / 'crm.sqlite3'}", profile))
         _done(folder).touch()
     file = scratch / "bench.sqlite3"
     shutil.copyfile(folder / "crm.sqlite3", file)
@@ -155,7 +155,7 @@ def _postgresql(profile: Profile, cores: Cores) -> Iterator[Place]:
         if not _done(folder).exists():
             server.create("seeded")
             _say(profile, "PostgreSQL")
-            asyncio.run(_fill(server.url("seeded"), profile))
+            asyncio.run(fill(server.url("seeded"), profile))
             server.execute(
                 f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {BASELINE}",
                 "VACUUM ANALYZE",
@@ -188,7 +188,8 @@ def _say(profile: Profile, dialect: str) -> None:
     print(f"Seeding {dialect} with {profile.plan.meetings:,} meetings, once ...", file=sys.stderr, flush=True)
 
 
-async def _fill(url: str, profile: Profile) -> None:
+async def fill(url: str, profile: Profile) -> None:
+    """Make the tables of an empty database, and the profile's rows."""
     await migrate.upgrade(url)
     database = Database(url, statement_seconds=None)  # ANALYZE of so much takes longer than a request may
     try:

