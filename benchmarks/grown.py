@@ -31,6 +31,7 @@ _SEEDING = {
     "fsync": "off",  # who crashes begins anew; the files are written out at the end
     "max_wal_size": "4GB",
 }
+_MEASURING = {"autovacuum": "off"}  # nothing changes but what a benchmark changes, and tidies up
 _NICE = 10
 _SESSION = (
     "SET session_replication_role = replica",  # neither triggers nor foreign keys: all that they do is done here
@@ -112,7 +113,7 @@ def grown(profile: Profile, times: int, cores: Cores) -> Iterator[tuple[Place, S
             server.create(DATABASE)
             asyncio.run(_seed(server, profile, times))
         os.sync()  # now, so that nothing of it is written while something is measured
-        with Server(folder, cores) as server:
+        with Server(folder, cores, settings=_MEASURING) as server:
             url = server.url(DATABASE, role=OWNER)
             yield Place("postgresql", url, url, server=server.pid), server
     finally:
