@@ -3,11 +3,9 @@
 tests/adapters/test_strawberry.py says what each of these has to look like.
 """
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING
 from enum import Enum
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import strawberry
@@ -19,7 +17,6 @@ from graphql import (
     GraphQLResolveInfo,
     GraphQLSchema,
 )
-from strawberry.types import object_type
 from strawberry.types.base import StrawberryMaybe
 from strawberry.types.enum import EnumValue
 from strawberry.types.field import StrawberryField
@@ -105,40 +102,3 @@ class Schema(strawberry.Schema):
     def graphql(self) -> GraphQLSchema:
         """The schema as the executor takes it."""
         return self._schema
-
-
-class _Declaring:
-    """The making of a type's dataclass, during which its fields' types are asked for, and not needed (decision 1164).
-
-    The language asks each field four times whether its type is a text that names a class variable. The library works
-    the type out each time, mostly in vain, since the classes that it names are not there yet. It does so again later.
-    """
-
-    depth = 0
-
-    @classmethod
-    def dataclass(cls, **options: bool) -> Callable[[type], type]:
-        """What `dataclasses.dataclass` does, with types as they are written."""
-
-        def declare(kind: type) -> type:
-            cls.depth += 1
-            try:
-                return dataclasses.dataclass(kind, **options)
-            finally:
-                cls.depth -= 1
-
-        return declare
-
-
-def _type(field: StrawberryField) -> object:
-    annotation = field.type_annotation
-    return annotation.raw_annotation if _Declaring.depth and annotation is not None else field.resolve_type()
-
-
-def _declare_without_types() -> None:
-    setter = vars(StrawberryField)["type"].fset
-    setattr(StrawberryField, "type", property(_type, setter))  # noqa: B010  # which mypy takes for a method
-    vars(object_type)["dataclasses"] = SimpleNamespace(**vars(dataclasses) | {"dataclass": _Declaring.dataclass})
-
-
-_declare_without_types()

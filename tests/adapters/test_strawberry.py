@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any
 
-import pytest
 import strawberry
 from graphql import GraphQLObjectType
 from strawberry.schema.schema_converter import GraphQLCoreConverter
-from strawberry.types.base import StrawberryOptional
-from strawberry.types.field import StrawberryField
 
 from schema.adapters import strawberry as adapter
 
@@ -115,28 +112,3 @@ def test_the_values_of_an_enum_can_be_described() -> None:
 
 def test_names_are_written_as_clients_see_them() -> None:
     assert [adapter.to_camel_case(name) for name in ("some_text", "id", "a_b_c")] == ["someText", "id", "aBC"]
-
-
-def test_a_type_is_declared_without_working_out_the_types_of_its_fields(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Decision 1164. They are worked out in full as soon as the class is there."""
-    asked: list[str | None] = []
-    resolve = StrawberryField.resolve_type
-
-    def counted(self: StrawberryField, **how: Any) -> Any:  # Any: the library's own
-        asked.append(self.python_name)
-        return resolve(self, **how)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(StrawberryField, "resolve_type", counted)
-
-        @strawberry.type
-        class Told:
-            name: str | None = strawberry.field(description="A name.", default=None)
-            kind: ClassVar[str] = "told"
-
-        assert len(asked) <= 3  # by the library itself; six by the language as well
-    assert Told.kind == "told"
-    fields = {field.python_name: field for field in Told.__strawberry_definition__.fields}  # type: ignore[attr-defined]
-    assert set(fields) == {"name"}
-    assert isinstance(fields["name"].type, StrawberryOptional)
-    assert fields["name"].type.of_type is str
