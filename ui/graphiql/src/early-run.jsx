@@ -16,8 +16,10 @@ export function EarlyRun() {
       isAsked.current = false;
       return undefined;
     }
-    const note = ({ target }) => {
-      if (target.closest(".graphiql-execute-button")) isAsked.current = true;
+    const note = (event) => {
+      if (!event.target.closest(".graphiql-execute-button")) return;
+      event.stopPropagation(); // two editors are enough for the button's own click: a change would be made twice
+      isAsked.current = true;
     };
     addEventListener("click", note, true);
     return () => removeEventListener("click", note, true);
