@@ -2,7 +2,7 @@
 
 Python 3.11 and 3.12 write a text for each method of each dataclass and compile it: six of a frozen one. There are nine
 hundred when the service starts, of ours and of libraries, and compiling what nobody may ever call took a thirteenth of
-the start. Comparing, hashing, showing and refusing are the same for every class but for the names of its fields, so here
+the start. Comparing, hashing, showing and refusing are the same for each class but for the names of its fields: here
 they are closures over these, which behave as what is written would. `__init__` differs with each class and stays.
 Newer versions write one text for a class; there nothing is changed.
 """
