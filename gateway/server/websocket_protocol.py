@@ -35,6 +35,7 @@ RECEIVED = "crm.received"
 """The extension by which the application says whose messages these are, and that long ones may come."""
 
 _CUT_SECONDS = 5.0
+_LINGER_SECONDS = 2.0
 
 
 class _Handshake(QuietProtocol):
@@ -105,6 +106,8 @@ class WebSocketServerProtocol(WebSocketProtocol):
             self.scope["extensions"][RECEIVED] = self  # type: ignore[assignment]  # ours
 
     def data_received(self, data: bytes) -> None:
+        if self._over:
+            return
         super().data_received(data)
         if not self._over and not self._keep(self._messages.unfinished):
             self._end(CloseCode.TRY_AGAIN_LATER, "Too much is unfinished from this address")
@@ -153,7 +156,7 @@ class WebSocketServerProtocol(WebSocketProtocol):
             self._end(CloseCode.POLICY_VIOLATION, "A message was not finished in time")
 
     def _end(self, code: CloseCode, reason: str) -> None:
-        """Close at once, and take nothing more."""
+        """Close, and take nothing more."""
         if not self._over:
             self.conn.fail(code, reason)
             self.handle_parser_exception()
@@ -163,11 +166,27 @@ class WebSocketServerProtocol(WebSocketProtocol):
         self._keep(0)
         self.frames = []
         self._messages.forget()
-        if self.conn.close_sent is None or self.close_sent:  # it came before the upgrade was answered, or after a close
-            self.queue.put_nowait({"type": "websocket.disconnect", "code": CloseCode.ABNORMAL_CLOSURE})
+        closed = None if self.close_sent else self.conn.close_sent
+        code = CloseCode.ABNORMAL_CLOSURE if closed is None else closed.code
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": code})
+        if self.conn.close_sent is None:  # it came before the upgrade was answered
             self.transport.close()
-        else:
-            super().handle_parser_exception()
+            return
+        if closed is not None:
+            self.transport.write(b"".join(self.conn.data_to_send()))
+        self._linger()
+
+    def _linger(self) -> None:
+        """Close so that a peer that still sends gets to read why: a closed socket would take it back."""
+        self.close_sent = self.disconnected = True
+        self.stop_keepalive()
+        if self.read_paused:
+            self.read_paused = False
+            self.transport.resume_reading()
+        if self.close_timer is not None:
+            self.close_timer.cancel()
+        self.close_timer = self.loop.call_later(_LINGER_SECONDS, self.transport.close)
+        self.transport.write_eof()
 
     # What the server and the library do.
 

@@ -83,13 +83,15 @@ FLOW_MEMBERS = {
 }
 WEBSOCKET_MEMBERS = {
     "client": "the peer's address",
-    "close_sent": "whether the application has closed",
+    "close_sent": "whether a close was sent",
+    "close_timer": "ends a connection whose peer does not, after a close",
     "connection_lost": "the connection has ended; extended",
     "data_received": "bytes have come; extended",
     "frames": "the pieces of a message that have come",
     "handle_connect": "the upgrade; extended",
     "handle_cont": "a further piece of a message; extended",
-    "handle_parser_exception": "closes for what came; extended",
+    "disconnected": "whether the application can send no more",
+    "handle_parser_exception": "closes for what came; replaced by one that lets the peer read why",
     "queue": "the messages that the application has not taken yet",
     "read_paused": "whether nothing is read, because a message waits for the application",
     "scope": "the ASGI scope, which gets an extension",

@@ -40,6 +40,13 @@ def _frame(opcode: int, length: int, *, fin: bool, reserved: int = 0) -> bytes:
     return head + b"\xff" + struct.pack("!Q", length) + bytes(4)
 
 
+def _upgrade(host: str) -> bytes:
+    return (
+        f"GET /graphql HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {'A' * 22}==\r\nSec-WebSocket-Protocol: {PROTOCOL}\r\n\r\n"
+    ).encode()
+
+
 def _write(socket: Socket, data: bytes) -> None:
     """Past the library, which would send whole messages."""
     transport: Any = socket.connection.transport
@@ -61,6 +68,24 @@ async def test_before_it_has_begun_a_message_is_short(live: Live, fin: bool) -> 
     async with open_socket(live.service.address) as socket:
         _write(socket, _frame(TEXT, SOCKET_INIT_MAX_BYTES + 1, fin=fin))
         assert await _is_closed(socket) == 1009
+
+
+async def test_who_still_sends_gets_to_read_why_it_is_closed(live: Live) -> None:
+    """A socket closed under what comes would be reset, and the close frame lost with it."""
+    host, port = live.service.address.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    async with asyncio.timeout(60):
+        writer.write(_upgrade(f"{host}:{port}"))
+        await reader.readuntil(b"\r\n\r\n")
+        for piece in (_frame(TEXT, 8 * MIB, fin=True), *[bytes(MIB)] * 8):
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.05)
+        heard = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+    assert heard[0] == 0x88
+    assert struct.unpack("!H", heard[2:4]) == (1009,)
 
 
 async def test_before_it_has_begun_pieces_count_together(live: Live) -> None:
@@ -96,10 +121,7 @@ async def test_who_shows_no_credential_has_little_to_say(live: Live, kind: str) 
 async def test_before_the_upgrade_is_answered(live: Live) -> None:
     """What comes with the upgrade is no way round, and no mistake of the service's."""
     host, port = live.service.address.removeprefix("http://").split(":")
-    head = (
-        f"GET /graphql HTTP/1.1\r\nHost: {host}:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {'A' * 22}==\r\nSec-WebSocket-Protocol: {PROTOCOL}\r\n\r\n"
-    ).encode()
+    head = _upgrade(f"{host}:{port}")
     for after in (_frame(TEXT, MIB, fin=True), _frame(0x3, 0, fin=True), _frame(TEXT, MIB, fin=False) + b"x" * 100_000):
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(head)
