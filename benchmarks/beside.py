@@ -74,7 +74,7 @@ class _Asked:
 
     @property
     def quick(self) -> float:
-        """What both took in the quickest tenth of the rounds."""
+        """The milliseconds that both took in the quickest tenth of the rounds."""
         return sorted(self.both)[len(self.both) // 10]
 
     def _spent(self, server: int | None) -> tuple[float, float]:

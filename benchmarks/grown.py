@@ -64,6 +64,11 @@ def _moved(name: str, step: float) -> str:
     return f"CASE WHEN m.{name} = m.created_at THEN {later} ELSE m.{name} END"
 
 
+async def columns_of(connection: asyncpg.Connection, table: str) -> list[str]:
+    """The names of the columns that a row is inserted with."""
+    return [row["name"] for row in await connection.fetch(_COLUMNS, table)]
+
+
 def _copies(times: int) -> str:
     """Each record's copies together, in the order of creation; naming the record keeps the planner from another."""
     return (
@@ -80,7 +85,7 @@ async def grow(connection: asyncpg.Connection, times: int, seconds_between: floa
     for statement in (*_SESSION, _MOULD, _OTHERS):
         await connection.execute(statement)
     step = seconds_between / times
-    columns = [row["name"] for row in await connection.fetch(_COLUMNS, "activities")]
+    columns = await columns_of(connection, "activities")
     values = [_ID if c == "id" else _moved(c, step) if c in _MOMENTS else f"m.{c}" for c in columns]
     indexes = {table: await connection.fetch(_INDEXES, table) for table in ("activities", "search_entries")}
     async with connection.transaction():

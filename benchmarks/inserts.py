@@ -1,4 +1,4 @@
-"""What each index of `activities`, and of the search entries, costs a row that is inserted, and how large it is.
+"""Measures what each index of `activities` and of the search entries costs a row that is inserted, and its size.
 
 Rows as new meetings would be are inserted in a transaction that is rolled back: without any index, and in turns with
 one, the others being dropped within the same transaction. Triggers and foreign keys rest meanwhile, since what they
@@ -19,13 +19,13 @@ from dataclasses import dataclass
 import asyncpg
 
 from benchmarks.cores import fine_seconds
-from benchmarks.grown import DATABASE
+from benchmarks.grown import DATABASE, columns_of
 from benchmarks.postgresql import OWNER, Server
 
 WHOLE, ROW, ALL = "as the service writes it", "the row alone", "the row with all its indexes"
 ENTRY, BOTH = "its search entry alone", "its search entry with both indexes"
 PARTS = (WHOLE, ALL, ROW, BOTH, ENTRY)
-"""What is told beside the indexes and the triggers."""
+"""The parts that are told beside the indexes and the triggers."""
 _DEAD = 0.1
 """The share of dead rows behind which they are cleared away: what was rolled back is no growth of the table."""
 
@@ -35,8 +35,6 @@ LEFT JOIN pg_constraint AS c ON c.conindid = i.oid AND c.conrelid = t.oid
 WHERE t.relname IN ('activities', 'search_entries') ORDER BY 3, 1"""
 _TRIGGERS = """SELECT tgname AS name FROM pg_trigger
 WHERE tgrelid = 'activities'::regclass AND NOT tgisinternal AND tgname LIKE '%\\_insert' ORDER BY 1"""
-_COLUMNS = """SELECT attname AS name FROM pg_attribute
-WHERE attrelid = 'activities'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum"""
 _FRESH = """CREATE TEMP TABLE fresh AS
 SELECT a.*, e.kind, e.size, e.words, '-7' || substr(md5(n::text), 1, 3) || '-a' || substr(md5(n::text), 4, 3) || '-'
   || substr(md5(n::text), 7, 12) AS tail, n AS place,
@@ -64,7 +62,7 @@ _FROM = (
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one index, or another part, takes of each row."""
+    """Says what one index, or another part, takes of each row."""
 
     microseconds: float
     bytes: float
@@ -73,7 +71,7 @@ class Cost:
     """Bytes of the write-ahead log, right behind a checkpoint, so that pages that are touched come whole."""
 
     def less(self, other: Cost) -> Cost:
-        """What it has more than another."""
+        """Returns what it has more than another."""
         return Cost(self.microseconds - other.microseconds, self.bytes, self.log - other.log)
 
 
@@ -87,7 +85,7 @@ class _Inserting:
 
     async def prepare(self) -> None:
         """Have new rows ready, so that a run does nothing but insert them."""
-        self.columns = [row["name"] for row in await self.connection.fetch(_COLUMNS)]
+        self.columns = await columns_of(self.connection, "activities")
         await self.connection.execute(_FRESH.format(rows=self.rows, known=min(self.there, self.rows)))
         await self.connection.execute(f"GRANT SELECT ON fresh TO {OWNER}")
         self.organization = await self.connection.fetchval("SELECT org_id::text FROM fresh LIMIT 1")
@@ -133,7 +131,7 @@ def _without(index: asyncpg.Record) -> str:
 
 
 async def costs(server: Server, there: int, rows: int, rounds: int) -> dict[str, Cost]:
-    """What each part takes of a row, by its name: the median of the rounds."""
+    """Measures what each part takes of a row, by its name: the median of the rounds."""
     async with server.connected(DATABASE) as connection:
         inserting = _Inserting(connection, rows, there)
         await inserting.prepare()

@@ -100,7 +100,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What there is to be told of a table of a size beside its pages."""
+    """Says what there is to be told of a table of a size beside its pages."""
 
     meetings: int
     gigabytes: float

@@ -157,6 +157,11 @@ def narrower(one: SyncVisibility, other: SyncVisibility) -> SyncVisibility:
     return min(one, other, key=VISIBILITY_WIDTH.__getitem__)
 
 
+def wider(one: SyncVisibility, other: SyncVisibility) -> SyncVisibility:
+    """The one of the two that shows more."""
+    return max(one, other, key=VISIBILITY_WIDTH.__getitem__)
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
     """A provider of the catalogue.

@@ -196,7 +196,7 @@ class Runtime:
             mails_per_day=settings.mail_per_day,
             public_url=(settings.public_url or "").rstrip("/"),
             make_way=lanes.make_way,
-            pace=pacing,
+            paced=pacing.paced,
         )
 
     def _calls(self) -> Calls:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
 
 from contract.limits import FILES_QUOTA_BYTES, MAILS_PER_DAY
 from providers import wire
@@ -17,22 +16,12 @@ from providers.notifications import Notifications
 from providers.outbound import Outbound
 from providers.sequencing import Sequencing
 
-T = TypeVar("T")
+Work = Callable[[], Coroutine[object, object, None]]
 
 
-class Pace(Protocol):
-    """Has work go on in steps, each of which lets requests go first (resolvers/shared/pacing.py)."""
-
-    async def paced(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
-        """Do the work."""
-
-
-class _AtOnce:
-    """The pace of a process that answers no requests."""
-
-    async def paced(self, work: Callable[[], Coroutine[object, object, T]]) -> T:
-        """Do the work as it comes."""
-        return await work()
+async def _at_once(work: Work) -> None:
+    """Do the work as it comes: there are no requests."""
+    await work()
 
 
 async def _take_turns(_organization: str, _seconds: float) -> None:
@@ -67,5 +56,5 @@ class Ports:
     """The beginning of links, without a slash at its end; empty where nothing says what it is."""
     make_way: Callable[[str, float], Awaitable[None]] = _take_turns
     """Called by what goes on for long, after so many seconds of its work for an organization."""
-    pace: Pace = field(default_factory=_AtOnce)
-    """The pace of what computes for long beside requests."""
+    paced: Callable[[Work], Awaitable[None]] = _at_once
+    """Does what computes for long beside requests, in steps that let these go first (resolvers/shared/pacing.py)."""

@@ -343,7 +343,8 @@ async def _kept(
             "status": status,
             **await waits.due(session, integration, info.name, keys),
         }
-        values |= {} if status == IntegrationStatus.ACTIVE.value else {"next_sync_at": None}
+        if status != IntegrationStatus.ACTIVE.value:
+            values["next_sync_at"] = None
         integration = await session.update(integration, **values, **changes.next_version(integration))
         if info.provider in NAMED_IN_NOTICES:
             await notices.remember_account(session, integration, keys[0])

@@ -4,7 +4,7 @@ Nothing says any more which connection brought one (decision 1165): what a membe
 owner and its source, and what the organization's policy narrows is all of them.
 """
 
-from contract.integrations import COMPLETE, VISIBILITY_WIDTH, SyncVisibility
+from contract.integrations import COMPLETE, VISIBILITY_WIDTH, SyncVisibility, wider
 from contract.vocabulary import SYSTEM_ACTOR
 from jobs.sync.events import synchronised
 from jobs.sync.kept_back import keep_less
@@ -33,7 +33,7 @@ async def narrow_kept(run: Run, integration_id: str, request_id: str) -> SyncVis
             integration = await session.find(Integration, id=integration_id, lock=True)
             if integration is None or integration.status not in COMPLETE:
                 return widest
-            widest = max(widest, effective(integration, policy), key=VISIBILITY_WIDTH.__getitem__)
+            widest = wider(widest, effective(integration, policy))
             chosen = SyncVisibility(integration.visibility)
             if VISIBILITY_WIDTH[chosen] >= VISIBILITY_WIDTH[SyncVisibility(integration.shown)]:
                 return widest  # it is the policy that says so, and all of them are narrowed by it

@@ -169,7 +169,10 @@ async def failed(run: Run, begun: Begun, error: AccountError, calls: int) -> tim
         wait = _wait(integration, error)
         is_new = integration.problem_code != error.code.value
         integration = await session.update(
-            integration, failures=integration.failures + 1, **_problem(integration, error, moment, wait)
+            integration,
+            failures=integration.failures + 1,
+            status=(IntegrationStatus.ACTION_REQUIRED if error.is_final else IntegrationStatus.ACTIVE).value,
+            **problem(integration, error, moment, None if error.is_final else moment + wait),
         )
         await integrations.forget_runs(session, integration.id)
         if is_new:
@@ -186,14 +189,13 @@ def _wait(integration: Integration, error: AccountError) -> timedelta:
     return timedelta(seconds=integration.poll_seconds)
 
 
-def _problem(integration: Integration, error: AccountError, moment: datetime, wait: timedelta) -> dict[str, object]:
+def problem(integration: Integration, error: AccountError, moment: datetime, due: datetime | None) -> dict[str, object]:
+    """The columns of a connection that this holds up until it is due again, if it ever is."""
     same = integration.problem_code == error.code.value
-    due = None if error.is_final else moment + wait
     return {
         "problem_code": error.code.value,
         "problem_message": error.words,
         "problem_since": integration.problem_since if same else moment,
         "retry_at": due,
         "next_sync_at": due,
-        "status": (IntegrationStatus.ACTION_REQUIRED if error.is_final else IntegrationStatus.ACTIVE).value,
     }

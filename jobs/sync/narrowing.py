@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from contract.integrations import COMPLETE, VISIBILITY_WIDTH, IntegrationStreamKind, SyncVisibility, narrower
+from contract.integrations import COMPLETE, VISIBILITY_WIDTH, IntegrationStreamKind, SyncVisibility, narrower, wider
 from jobs.sync.again import narrow
 from jobs.sync.events import synchronised
 from jobs.sync.kept import narrow_kept
@@ -37,8 +37,8 @@ async def narrow_all(
         while after is not None:  # a transaction for each batch
             after, shown = await _batch(run, integration.id, stream, after, request_id)
             # Who allowed more meanwhile has part of it be shown as before (decision 1166).
-            widest = max(widest, shown, key=VISIBILITY_WIDTH.__getitem__)
-    widest = max(widest, await narrow_kept(run, integration.id, request_id), key=VISIBILITY_WIDTH.__getitem__)
+            widest = wider(widest, shown)
+    widest = wider(widest, await narrow_kept(run, integration.id, request_id))
     async with run.writing() as session:
         current = await session.find(Integration, id=integration.id, lock=True)
         if current is not None and current.status in COMPLETE:

@@ -74,7 +74,7 @@ async def synchronise(run: Run, integration_id: str) -> None:
 
     Requests go first at each of its steps (decision 1175).
     """
-    await run.ports.pace.paced(partial(_synchronise, run, integration_id))
+    await run.ports.paced(partial(_synchronise, run, integration_id))
 
 
 async def _synchronise(run: Run, integration_id: str) -> None:

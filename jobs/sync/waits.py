@@ -9,15 +9,15 @@ from datetime import datetime
 
 from contract.integrations import IntegrationProblemCode
 from jobs.queue import enqueue
-from jobs.sync.lifecycle import NO_PROBLEM
+from jobs.sync.lifecycle import NO_PROBLEM, problem
 from jobs.work import Run, work
+from providers.accounts.ports import AccountError, asking_to_wait
 from storage.base import now
 from storage.queries import integrations, jobs
 from storage.tables import Integration, QueuedJob
 from storage.tenancy.sessions import TenantSession
 
 KIND = "integration_wait"
-_LIMITED = IntegrationProblemCode.RATE_LIMITED.value
 
 
 @work(KIND)
@@ -28,7 +28,7 @@ async def end(run: Run) -> None:
 async def remember(session: TenantSession, integration: Integration) -> None:
     """Keep what the provider asked of a connection that goes."""
     present, until = now(), integration.retry_at
-    if integration.problem_code != _LIMITED or until is None or until <= present:
+    if integration.problem_code != IntegrationProblemCode.RATE_LIMITED or until is None or until <= present:
         return
     job = await enqueue(session, KIND, {}, delay=until - present, key=integration.account_key)
     place = await jobs.place(session, job.id)
@@ -45,14 +45,8 @@ async def due(session: TenantSession, integration: Integration, name: str, keys:
     until = await _known_until(session, integration.provider, keys, present)
     if until is None:
         return {**NO_PROBLEM, "failures": 0, "next_sync_at": present}
-    is_same = integration.problem_code == _LIMITED
-    return {
-        "problem_code": _LIMITED,
-        "problem_message": f"{name} asks to wait; it is asked again by itself.",
-        "problem_since": integration.problem_since if is_same else present,
-        "retry_at": until,
-        "next_sync_at": until,
-    }
+    error = AccountError(IntegrationProblemCode.RATE_LIMITED, asking_to_wait(name))
+    return problem(integration, error, present, until)
 
 
 async def _known_until(
@@ -60,7 +54,7 @@ async def _known_until(
 ) -> datetime | None:
     """Until when the provider asked to wait for the account, by whichever connection to it."""
     found = await integrations.asked_until(session, provider, keys, present)
-    for key in keys:
+    for key in keys:  # one for each pepper that holds: few
         job = await jobs.unfinished(session, KIND, key)
         place = None if job is None else await session.find(QueuedJob, job_id=job.id)
         if place is not None and place.holder is None and place.due_at > present:

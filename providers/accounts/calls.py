@@ -16,7 +16,7 @@ import orjson
 
 from contract.integrations import IntegrationProblemCode
 from providers import wire
-from providers.accounts.ports import AccountError
+from providers.accounts.ports import AccountError, asking_to_wait
 from providers.breaker import Breaker
 from providers.calls import Calls
 
@@ -197,8 +197,7 @@ class AccountApi:
         if response.status_code >= 500:
             after = waiting(response.headers.get("retry-after"), datetime.now(UTC))
             if after:  # which nobody cuts short, as of a feed; the breaker counts it (decision 1169)
-                words = f"{self.name} asks to wait; it is asked again by itself."
-                raise AccountError(_CODE.RATE_LIMITED, words, retry_after=after)
+                raise AccountError(_CODE.RATE_LIMITED, asking_to_wait(self.name), retry_after=after)
             words = f"{self.name} has trouble of its own (status {response.status_code}); it is asked again by itself."
             raise AccountError(_CODE.PROVIDER_UNAVAILABLE, words)
         raise self._refusal(response, _reasons(answer))
@@ -207,8 +206,7 @@ class AccountApi:
         status = response.status_code
         if status == 429 or reasons & _LIMITS:
             after = waiting(response.headers.get("retry-after"), datetime.now(UTC))
-            words = f"{self.name} asks to wait; it is asked again by itself."
-            return Refused(_CODE.RATE_LIMITED, words, status, reasons, retry_after=after)
+            return Refused(_CODE.RATE_LIMITED, asking_to_wait(self.name), status, reasons, retry_after=after)
         if status == 403 and reasons & _SCOPES:
             words = f"{self.name} was not permitted to show this: reconnect, and tick every permission."
             return Refused(_CODE.SCOPES_MISSING, words, status, reasons, is_final=True)

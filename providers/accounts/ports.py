@@ -12,6 +12,11 @@ from typing import Protocol
 from contract.integrations import IntegrationProblemCode, ParticipantResponse
 
 
+def asking_to_wait(name: str) -> str:
+    """The words for a provider that asks to wait."""
+    return f"{name} asks to wait; it is asked again by itself."
+
+
 class AccountError(Exception):
     """The account cannot be read; the words say what to do. `retry_after` are the seconds that it asks to wait.
 

@@ -17,7 +17,7 @@ from providers.accounts.calls import AccountApi, Json, Refused
 from providers.accounts.chats import ChatChannel
 from providers.accounts.consents import Access, CalendarInfo, Who
 from providers.accounts.oauth import Client, OAuth, Tokens
-from providers.accounts.ports import AccountError, Reader, Told
+from providers.accounts.ports import AccountError, Reader, Told, asking_to_wait
 from providers.accounts.shown import identifier_of, objects, text_of, within
 from providers.accounts.slack_huddles import HuddleReader
 from providers.calls import Calls
@@ -58,7 +58,7 @@ class SlackApi(AccountApi):
             words = "Slack was not permitted to show this: reconnect, and permit all of it."
             return Refused(_CODE.SCOPES_MISSING, words, 403, reasons, is_final=True)
         if error == "ratelimited":
-            return Refused(_CODE.RATE_LIMITED, "Slack asks to wait; it is asked again by itself.", 429, reasons)
+            return Refused(_CODE.RATE_LIMITED, asking_to_wait("Slack"), 429, reasons)
         if error in _AWAY:
             words = "Slack has trouble of its own; it is asked again by itself."
             return AccountError(_CODE.PROVIDER_UNAVAILABLE, words)

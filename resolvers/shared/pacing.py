@@ -46,10 +46,7 @@ class Pacing:
 
     async def paced(self, work: Callable[[], Coroutine[object, object, Result]], *, waits: bool = True) -> Result:
         """Do the work with a turn before each of its steps, which waits for requests unless told otherwise."""
-        outer = HOLDER.get()
-        if outer is not None:
-            return await self._steps(work(), outer, waits)
-        holder = Holder()
+        holder = HOLDER.get() or Holder()
         token = HOLDER.set(holder)
         try:
             return await self._steps(work(), holder, waits)

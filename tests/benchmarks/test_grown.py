@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks import inserts
 from benchmarks.data import ROOT, Profile, fill
-from benchmarks.grown import grow
+from benchmarks.grown import columns_of, grow
 from benchmarks.postgresql import Server as BenchServer
 from storage.queries.cells import MEETINGS
 from storage.seeding import Plan
@@ -75,11 +75,7 @@ async def test_it_is_what_the_triggers_write(seeded: Grown) -> None:
     async with seeded.connected() as connection:
         entries, cells = await rows(connection, ENTRIES), await rows(connection, CELLS)
         assert sum(row[len(MEETINGS.keys)] for row in cells) == 200 * TIMES
-        names = await connection.fetch(
-            "SELECT attname FROM pg_attribute WHERE attrelid = 'activities'::regclass AND attnum > 0"
-            " AND attgenerated = '' AND NOT attisdropped"
-        )
-        columns = ", ".join(row["attname"] for row in names)
+        columns = ", ".join(await columns_of(connection, "activities"))
         await connection.execute("CREATE TEMP TABLE kept AS SELECT * FROM activities; DELETE FROM activities")
         assert len(await rows(connection, ENTRIES)) == len(entries) - ACTIVITIES
         await connection.execute(

@@ -179,7 +179,7 @@ async def test_requests_go_first_at_each_step_of_a_run_and_its_steps_are_short(
 ) -> None:
     """Decision 1175."""
     runtime, pace = one.gateway.runtime, Watched()
-    monkeypatch.setattr(runtime, "ports", replace(runtime.ports, pace=pace))
+    monkeypatch.setattr(runtime, "ports", replace(runtime.ports, paced=pace.paced))
     with statements(one.gateway.world.database) as sent:
         await upload(one, *(event(f"e{n}", subject=f"T {n}") for n in range(120)))
     assert len(await meetings(one)) == 120

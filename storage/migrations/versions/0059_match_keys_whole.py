@@ -1,9 +1,11 @@
 """On SQLite a match key is written once: its table is its primary key, and has no rows beside it (decision 1155)."""
 
+from collections.abc import Callable, Iterable
+
 import sqlalchemy as sa
 from alembic import op
 
-from storage.match_triggers import MATCHED, removal, triggers
+from storage.match_triggers import MATCHED, Matched, removal, triggers
 
 revision = "0059"
 down_revision = "0058"
@@ -21,12 +23,9 @@ def downgrade() -> None:
 
 def _make_anew(*, with_rowid: bool) -> None:
     """Make SQLite's table again, with rows of its own or none."""
-    dialect = op.get_bind().dialect.name
-    if dialect != "sqlite":
+    if op.get_bind().dialect.name != "sqlite":
         return
-    for matched in MATCHED:
-        for statement in removal(dialect, matched):
-            op.execute(sa.text(statement.replace(":", r"\:")))
+    _change_triggers(removal)
     op.create_table(
         "new_match_keys",
         *(sa.Column("org_id", sa.String(36), nullable=False), sa.Column("kind", sa.Text(), nullable=False)),
@@ -38,6 +37,10 @@ def _make_anew(*, with_rowid: bool) -> None:
     op.execute("INSERT INTO new_match_keys SELECT org_id, kind, key, record_id FROM match_keys")
     op.drop_table("match_keys")
     op.rename_table("new_match_keys", "match_keys")
+    _change_triggers(triggers)
+
+
+def _change_triggers(statements: Callable[[str, Matched], Iterable[str]]) -> None:
     for matched in MATCHED:
-        for statement in triggers(dialect, matched):
+        for statement in statements("sqlite", matched):
             op.execute(sa.text(statement.replace(":", r"\:")))

@@ -9,9 +9,9 @@ const UNAUTHORIZED = 401;
 const TOO_LATE = "The operation was run, but its answer is not shown: the token or the organization changed meanwhile.";
 
 /**
- * How GraphiQL runs operations, once the credential has come that `arrived()` waits for. `onAnswer(answer)` hears each answer to one of the reader's own, of a stream its end;
- * `onCost(cost)` hears what it cost, which is shown beside it; `onDoubt()` hears that the service may no longer know the
- * caller.
+ * How GraphiQL runs operations, once the credential has come that `arrived()` waits for. `onAnswer(answer)` hears each
+ * answer to one of the reader's own, of a stream its end; `onCost(cost)` hears what it cost, which is shown beside it;
+ * `onDoubt()` hears that the service may no longer know the caller.
  */
 export function createFetcher({ arrived, onAnswer, onCost, onDoubt }) {
   return async function fetcher({ query, variables, operationName }) {

@@ -1,1 +1,0 @@
-"""Holds what is used of libraries below their documented surface."""
