@@ -111,14 +111,7 @@ def gateway(
     It does background jobs itself where it `has_worker`. `python` are further arguments for the interpreter, before
     `-m gateway`, `settings` further ones of the gateway, and `port` is where it listens, unless anywhere.
     """
-    environment = _environment() | {
-        "CRM_DATABASE_URL": place.gateway_url,
-        "CRM_DATA_DIR": str(scratch / "gateway"),
-        "CRM_ANALYTICS_DATABASE_URL": place.analytics_url,
-        "CRM_RATE_LIMIT": "off",
-        "LOG_LEVEL": "INFO",
-        **settings,
-    }
+    environment = _settings(place, scratch, settings)
     serve = ["-m", "gateway", "serve", "--port", str(port), "--no-migrate", "--workers", str(workers)]
     serve += [] if has_worker else ["--no-worker"]
     with _process(GATEWAY, [sys.executable, *python, *serve], environment, scratch, cores) as contestant:
@@ -128,6 +121,33 @@ def gateway(
         contestant.headers = keys | {LARGEST: keys[known[0].organization]}
         contestant.slack = _COST_DIGITS + _POSITION
         yield contestant
+
+
+@contextmanager
+def worker(place: Place, scratch: Path, cores: Cores, settings: Mapping[str, str]) -> Iterator[None]:
+    """A process that does the background jobs of a gateway that has no worker, with its database, keys and settings."""
+    with (scratch / "worker.log").open("w") as log, on(cores):
+        command = [sys.executable, "-m", "gateway", "worker"]
+        environment = _settings(place, scratch, settings)
+        process = subprocess.Popen(
+            command, env=environment, cwd=scratch, stdin=subprocess.DEVNULL, stderr=log, text=True
+        )
+    try:
+        yield
+    finally:
+        _end(process)
+
+
+def _settings(place: Place, scratch: Path, settings: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the gateway's processes."""
+    return _environment() | {
+        "CRM_DATABASE_URL": place.gateway_url,
+        "CRM_DATA_DIR": str(scratch / "gateway"),
+        "CRM_ANALYTICS_DATABASE_URL": place.analytics_url,
+        "CRM_RATE_LIMIT": "off",
+        "LOG_LEVEL": "INFO",
+        **settings,
+    }
 
 
 def _key(contestant: Contestant, issuer: EmbeddedIssuer, known: Known) -> dict[str, str]:
@@ -211,11 +231,16 @@ def _process(
             raise RuntimeError(f"{name} did not start:\n{log.read_text()[-4000:]}")
         yield Contestant(name, process.pid, int(address[1]))
     finally:
-        process.send_signal(2)
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a process, by force where it takes longer than it may."""
+    process.send_signal(2)
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import socket
 import tempfile
 import time
@@ -27,7 +26,7 @@ from starlette.routing import Route
 
 from benchmarks.asking import LARGEST, Request
 from benchmarks.contestants import Contestant, gateway
-from benchmarks.cores import family, layout
+from benchmarks.cores import layout, processor_seconds
 from benchmarks.data import Known, Place, Profile, known, place
 from storage.seeding import Plan
 from tests.support import feeds, google, microsoft, slack, zoom
@@ -182,15 +181,6 @@ def ask(contestant: Contestant, method: str, path: str, body: Any = None, organi
     return json.loads(answer) if answer else None
 
 
-def _seconds(contestant: Contestant) -> float:
-    """The processor time of the process and its children so far."""
-    ticks = 0
-    for pid in family(contestant.pid):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
 def begun(contestant: Contestant, case: Case, organization: str = LARGEST) -> Callable[[], str]:
     """Begin to connect; call what this returns to finish, which gives the path of the connection."""
     if case.url is not None:
@@ -212,14 +202,14 @@ def _measure(contestant: Contestant, case: Case, facts: Known) -> dict[str, floa
     """Connect, have it read to the end, and once more."""
     ask(contestant, "POST", "/graphql", {"query": _CONTACT})
     finish = begun(contestant, case)
-    idle, spent, started = contestant.memory(), _seconds(contestant), time.perf_counter()
+    idle, spent, started = contestant.memory(), processor_seconds(contestant.pid), time.perf_counter()
     mine = finish()
     if case.channel is not None:
         idle_again(contestant, mine)
         started = time.perf_counter()
         ask(contestant, "PUT", f"{mine}/channels/{case.channel}", {"account_id": facts.accounts[0]})
     run = idle_again(contestant, mine)
-    took, spent = time.perf_counter() - started, _seconds(contestant) - spent
+    took, spent = time.perf_counter() - started, processor_seconds(contestant.pid) - spent
     more, counts = contestant.memory() - idle, ask(contestant, "GET", mine)["counts"]
     again = _again(contestant, mine)  # the first of its kind makes what the others find made
     return {
@@ -247,12 +237,12 @@ def _unchanged(contestant: Contestant, mine: str) -> float:
     """
 
     def spent(ask_for: Callable[[], object]) -> float:
-        before = _seconds(contestant)
+        before = processor_seconds(contestant.pid)
         for _ in range(_RUNS):
             ask_for()
             time.sleep(_A_RUN)
             idle_again(contestant, mine)
-        return _seconds(contestant) - before
+        return processor_seconds(contestant.pid) - before
 
     return (spent(lambda: ask(contestant, "POST", f"{mine}/sync", {})) - spent(lambda: None)) / _RUNS
 

@@ -1021,6 +1021,7 @@ class SyncedMeetingRow(RecordRow):
     time_zone: str | None
     conference_url: str | None
     cancelled_at: datetime.datetime | None
+    shown_by: str | None
     pending_end: datetime.datetime | None
     overridden: list[str]
     participants: list[JsonDict]

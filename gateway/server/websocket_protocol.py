@@ -106,9 +106,11 @@ class WebSocketServerProtocol(WebSocketProtocol):
             self.scope["extensions"][RECEIVED] = self  # type: ignore[assignment]  # ours
 
     def data_received(self, data: bytes) -> None:
-        if self._over:
-            return
-        super().data_received(data)
+        if not self._over:
+            super().data_received(data)
+            self._note_unfinished()
+
+    def _note_unfinished(self) -> None:
         if not self._over and not self._keep(self._messages.unfinished):
             self._end(CloseCode.TRY_AGAIN_LATER, "Too much is unfinished from this address")
 
@@ -123,7 +125,10 @@ class WebSocketServerProtocol(WebSocketProtocol):
         if self.queue.qsize() >= SOCKET_QUEUED_MAX:
             self._end(CloseCode.TRY_AGAIN_LATER, "Too many messages at once")
         elif not self._over:
-            super().send_receive_event_to_app()
+            if self.curr_msg_data_type == "text" and not _is_utf8(self.frames):
+                self._end(CloseCode.INVALID_DATA, "A text that is no UTF-8")
+            else:
+                super().send_receive_event_to_app()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._keep(0)
@@ -191,7 +196,9 @@ class WebSocketServerProtocol(WebSocketProtocol):
     # What the server and the library do.
 
     def handle_ping(self) -> None:
-        """Answer, unless the answers are not read."""
+        """Answer, unless the answers are not read, or nothing is written any more: others may have come with it."""
+        if self._over:
+            return
         if self.writable.is_set():
             super().handle_ping()
         else:
@@ -214,3 +221,14 @@ class WebSocketServerProtocol(WebSocketProtocol):
         self.stop_keepalive()
         if self.close_sent or not self.handshake_complete:
             super().shutdown()
+
+
+def _is_utf8(pieces: list[bytes]) -> bool:
+    whole = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    if whole.isascii():
+        return True
+    try:
+        whole.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

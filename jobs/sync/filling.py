@@ -26,10 +26,11 @@ _looked: BoundedCache[str, tuple[datetime, bytes]] = BoundedCache(entries=10_000
 
 async def look_first(run: Run, begun: Begun) -> None:
     """Note who is new as the very first run begins, which matches all that it makes with them (decision 1174)."""
-    if any(stream.generation for stream in begun.streams):  # it went on from what another one had kept
-        return
     since = (begun.run.started_at or now()) - _MARGIN
     async with run.reading() as session:
+        if await sync.has_items(session, begun.integration.id):  # it goes on from what another one has kept
+            _looked.pop(begun.integration.id)
+            return
         new = await sync.new_contacts(session, since, _MANY + 1)
     if len(new) <= _MANY:
         _looked.put(begun.integration.id, (since, _digest(new)))
@@ -39,7 +40,9 @@ async def fill_all(run: Run, begun: Begun, *, is_thorough: bool) -> bool:
     """Link the connection's meetings without a contact, if there are new contacts; whether any was changed."""
     mine, before = begun.integration.id, begun.integration.last_synced_at
     if before is None:
-        return False
+        if _looked.peek(mine) is not None:
+            return False
+        before, is_thorough = begun.run.started_at or now(), True  # an earlier try matched with whom there was then
     async with run.reading() as session:
         if not is_thorough:
             # What became a contact while the latest run was under way it may have passed by then (decision 1167).

@@ -1,7 +1,7 @@
 """Meetings that stay though no calendar shows them any more, as a member worked on them: they show less, too, at once.
 
-Nothing says any more which connection brought one (decision 1165): what a member's settings narrow is found by its
-owner and its source, and what the organization's policy narrows is all of them.
+Nothing says any more which connection brought one (decision 1165): what a member's settings narrow is found by whose
+connection was the last to show it and by its source, and what the organization's policy narrows is all of them.
 """
 
 from contract.integrations import COMPLETE, VISIBILITY_WIDTH, SyncVisibility, wider

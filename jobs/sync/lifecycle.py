@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from contract.integrations import (
     WATCHED_POLL_SECONDS,
@@ -13,7 +13,9 @@ from contract.integrations import (
     SyncVisibility,
 )
 from contract.scopes import ScopeGroup
+from jobs.sync import waits
 from jobs.sync.events import happened
+from jobs.sync.problems import NO_PROBLEM, problem
 from jobs.sync.rules import effective
 from jobs.sync.turns import in_turn, is_thorough, is_unread, too_early
 from jobs.work import NotYet, Run, finish
@@ -149,10 +151,6 @@ async def _paced(run: Run, session: TenantSession, integration: Integration, *, 
     return pace
 
 
-NO_PROBLEM = {"problem_code": None, "problem_message": None, "problem_since": None, "retry_at": None}
-"""The columns of a connection that nothing holds up."""
-
-
 async def failed(run: Run, begun: Begun, error: AccountError, calls: int) -> timedelta:
     """The run ended early; how long to wait for the next one."""
     async with run.writing() as session:
@@ -160,6 +158,8 @@ async def failed(run: Run, begun: Begun, error: AccountError, calls: int) -> tim
         current = await session.find(SyncRun, id=begun.run.id)
         if integration is None or current is None or integration.status != IntegrationStatus.ACTIVE.value:
             await integrations.cancel_runs(session, begun.integration.id)
+            if error.code is IntegrationProblemCode.RATE_LIMITED:
+                await _remember(session, begun, integration, error)
             return timedelta(seconds=begun.integration.poll_seconds)
         moment = now()
         ended = IntegrationRunStatus.FAILED.value
@@ -180,6 +180,17 @@ async def failed(run: Run, begun: Begun, error: AccountError, calls: int) -> tim
         return wait
 
 
+async def _remember(session: TenantSession, begun: Begun, integration: Integration | None, error: AccountError) -> None:
+    """Keep what the provider asked of a connection that was stopped meanwhile (decisions 1014 and 1173)."""
+    moment = now()
+    until = moment + _wait(begun.integration, error)
+    if integration is not None and integration.status == IntegrationStatus.PAUSED and integration.sealed is not None:
+        held_up = {**problem(integration, error, moment, until), "next_sync_at": None}
+        await session.update(integration, **held_up)
+    else:
+        await waits.keep(session, begun.integration.account_key, until)
+
+
 def _wait(integration: Integration, error: AccountError) -> timedelta:
     if error.code in _SOON:  # a server that asks for no pause at all gets the usual one
         usual = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(integration.failures, 20))
@@ -187,15 +198,3 @@ def _wait(integration: Integration, error: AccountError) -> timedelta:
     if error.retry_after is not None:
         return timedelta(seconds=error.retry_after)
     return timedelta(seconds=integration.poll_seconds)
-
-
-def problem(integration: Integration, error: AccountError, moment: datetime, due: datetime | None) -> dict[str, object]:
-    """The columns of a connection that this holds up until it is due again, if it ever is."""
-    same = integration.problem_code == error.code.value
-    return {
-        "problem_code": error.code.value,
-        "problem_message": error.words,
-        "problem_since": integration.problem_since if same else moment,
-        "retry_at": due,
-        "next_sync_at": due,
-    }

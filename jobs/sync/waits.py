@@ -9,7 +9,7 @@ from datetime import datetime
 
 from contract.integrations import IntegrationProblemCode
 from jobs.queue import enqueue
-from jobs.sync.lifecycle import NO_PROBLEM, problem
+from jobs.sync.problems import NO_PROBLEM, problem
 from jobs.work import Run, work
 from providers.accounts.ports import AccountError, asking_to_wait
 from storage.base import now
@@ -30,7 +30,12 @@ async def remember(session: TenantSession, integration: Integration) -> None:
     present, until = now(), integration.retry_at
     if integration.problem_code != IntegrationProblemCode.RATE_LIMITED or until is None or until <= present:
         return
-    job = await enqueue(session, KIND, {}, delay=until - present, key=integration.account_key)
+    await keep(session, integration.account_key, until)
+
+
+async def keep(session: TenantSession, account_key: str, until: datetime) -> None:
+    """Have nobody ask for the account until then, whoever connects it."""
+    job = await enqueue(session, KIND, {}, delay=until - now(), key=account_key)
     place = await jobs.place(session, job.id)
     if place is not None and place.holder is None and place.due_at < until:  # of another member's, who asked before
         await session.update(place, due_at=until)

@@ -18,8 +18,8 @@ from storage.tenancy.sessions import TenantSession
 R = TypeVar("R", bound=Stored)
 ACTIVITY = (*FIELDS, "details", "owner_id", "version", "updated_at", "folded_subject", "folded_owner_id")
 KNOWN = (
-    *("meeting_id", "all_day", "time_zone", "conference_url", "cancelled_at", "pending_end", "overridden"),
-    *("participants", "deal_candidates"),
+    *("meeting_id", "all_day", "time_zone", "conference_url", "cancelled_at", "shown_by", "pending_end"),
+    *("overridden", "participants", "deal_candidates"),
 )
 _OCCURRENCE = (
     *("subject", "folded_subject", "starts_at", "ends_at", "all_day", "is_recurring", "outcome", "reason"),
@@ -88,7 +88,8 @@ async def apply(session: TenantSession, plan: Plan, present: datetime) -> Outcom
     for each in plan.without:
         if each.overridden and plan.keeps_worked_on:
             meeting_id = each.meeting_id or ""
-            known = as_changed(each, cancelled_at=each.cancelled_at or present, pending_end=None)
+            shown_by = plan.owner if each.cancelled_at is None else each.shown_by
+            known = as_changed(each, cancelled_at=each.cancelled_at or present, shown_by=shown_by, pending_end=None)
             if meeting_id in plan.private and (there := plan.meetings.get(meeting_id)) is not None:
                 known = as_changed(known, participants=[], conference_url=None, deal_candidates=[])
                 bare = with_copies(Activity, unspoken(there.details, each.overridden))
@@ -160,6 +161,7 @@ def _settled(
         time_zone=wanted.time_zone,
         conference_url=wanted.conference_url,
         cancelled_at=None,
+        shown_by=None,
         pending_end=wanted.ends_at if open_end else None,
         participants=wanted.participants,
         deal_candidates=list(match.candidates) if meeting.deal_id is None else [],

@@ -105,7 +105,7 @@ async def fetch(outbound: Outbound, url: str, before: dict[str, str]) -> Answer:
         return answer
     if answer.status in (429, 503):
         wait = waiting(answer.headers.get("retry-after"), datetime.now(UTC))
-        if answer.status == 429 or wait is not None:
+        if answer.status == 429 or wait:  # as of an account (decision 1169)
             words = "The feed's server asks to wait; it is read again by itself."
             raise AccountError(_CODE.RATE_LIMITED, words, retry_after=wait)
     if answer.status >= 500:

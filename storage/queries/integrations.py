@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, case, delete, func, or_, select, update
 from sqlmodel import col
 
 from contract.integrations import (
@@ -245,7 +245,9 @@ async def end_of_owner(session: TenantSession, subject: str) -> None:
             problem_message=words,
             problem_since=moment,
             next_sync_at=None,
-            retry_at=None,
+            retry_at=case(
+                (_is_limited(), col(Integration.retry_at))
+            ),  # of the account, whoever connects it (decision 1173)
             version=col(Integration.version) + 1,
             updated_at=moment,
         )
@@ -287,10 +289,14 @@ async def want_all(session: TenantSession) -> None:
     await session.execute(update(SyncStream).where(own).values(wants_full=True))
 
 
+def _is_limited() -> ColumnElement[bool]:
+    return col(Integration.problem_code) == IntegrationProblemCode.RATE_LIMITED.value
+
+
 async def asked_until(session: TenantSession, provider: str, keys: Sequence[str], present: datetime) -> datetime | None:
     """Until when the provider asked those connections to wait that are to an account with one of these keys."""
     same = col(Integration.provider) == provider, among(col(Integration.account_key), keys)
-    limited = col(Integration.problem_code) == IntegrationProblemCode.RATE_LIMITED.value
-    own = select(func.max(col(Integration.retry_at))).where(col(Integration.org_id) == session.org_id, *same, limited)
+    waits = or_(_is_limited(), col(Integration.sealed).is_(None))  # its owner has left
+    own = select(func.max(col(Integration.retry_at))).where(col(Integration.org_id) == session.org_id, *same, waits)
     found: datetime | None = await session.scalar(own.where(col(Integration.retry_at) > present))
     return found

@@ -7,7 +7,7 @@ written before anybody sees that it is too much. So the database adds up their b
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, TypeVar
 
-from sqlalchemy import FromClause, Integer, Text, case, cast, func, literal_column, select
+from sqlalchemy import FromClause, Integer, Text, case, cast, func, literal_column, select, true
 from sqlalchemy.types import JSON
 
 from contract.errors import ResponseTooLarge
@@ -41,7 +41,8 @@ def with_size_limit(statement: AnySelect) -> AnySelect:
         return statement
     page = statement.with_only_columns(*long, maintain_column_froms=True).subquery("page")
     sizes = select(_sum(page).label(_BYTES)).cte("sizes")
-    return _kept_back(statement, statement.selected_columns, sizes.c[_BYTES])
+    # SQLite may begin an inner join with the sizes, and then sorts all that the list has (decision 1179).
+    return _kept_back(statement.outerjoin(sizes, true()), statement.selected_columns, sizes.c[_BYTES])
 
 
 def with_size_limit_window(statement: AnySelect) -> AnySelect:

@@ -6,7 +6,7 @@ Whoever writes any of them holds the organization's lock of synchronisation (`lo
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import and_, delete, func, literal, or_, select, update
 from sqlmodel import col
 
 from contract.integrations import (
@@ -283,19 +283,25 @@ async def without_contact(session: TenantSession, integration_id: str, after: st
     return await session.find_all(behind)
 
 
+async def has_items(session: TenantSession, integration_id: str) -> bool:
+    """Says whether the connection has kept anything yet."""
+    own = col(SyncOccurrence.org_id) == session.org_id, col(SyncOccurrence.integration_id) == integration_id
+    return await session.scalar(select(literal(1)).where(*own).limit(1)) is not None
+
+
 async def kept(
     session: TenantSession, after: str, *, source: str | None = None, owner_id: str | None = None
 ) -> Sequence[SyncedMeeting]:
     """A small batch of the meetings behind this one that stay though no calendar shows them.
 
-    With a source those alone that came from there, of this owner where there is one.
+    With a source those alone that came from there, by a connection of this owner where there is one.
     """
     meeting = and_(col(Activity.org_id) == col(SyncedMeeting.org_id), col(Activity.id) == col(SyncedMeeting.meeting_id))
     own = [col(SyncedMeeting.org_id) == session.org_id, col(SyncedMeeting.cancelled_at).is_not(None)]
     if source is not None:
         own.append(col(Activity.source) == source)
     if owner_id is not None:
-        own.append(col(Activity.owner_id) == owner_id)
+        own.append(func.coalesce(col(SyncedMeeting.shown_by), col(Activity.owner_id)) == owner_id)
     wanted = select(SyncedMeeting).join(Activity, meeting).where(*own, col(SyncedMeeting.id) > after)
     return await session.find_all(wanted.order_by(col(SyncedMeeting.id)).limit(SMALL_BATCH))
 

@@ -240,7 +240,8 @@ class SyncedMeeting(Record, table=True):
     """The facts that synchronisation knows of a meeting: its identity in all calendars, and whose its fields are.
 
     Without `meeting_id` a member deleted the meeting here. `overridden` are the fields that members changed.
-    `pending_end` is the end of a meeting that does not count as held yet.
+    `pending_end` is the end of a meeting that does not count as held yet. `shown_by` is whose connection was the last
+    to show one that stays cancelled (decision 1165).
     """
 
     __tablename__ = "synced_meetings"
@@ -260,6 +261,7 @@ class SyncedMeeting(Record, table=True):
     time_zone: str | None = Field(default=None, sa_type=PlainText)
     conference_url: str | None = Field(default=None, sa_type=PlainText)
     cancelled_at: datetime | None = None
+    shown_by: str | None = Field(default=None, sa_type=PlainText)
     pending_end: datetime | None = None
     overridden: list[str] = Field(default_factory=list, sa_type=Document)
     participants: list[JsonDict] = Field(default_factory=list, sa_type=Document)

@@ -90,6 +90,7 @@ WEBSOCKET_MEMBERS = {
     "frames": "the pieces of a message that have come",
     "handle_connect": "the upgrade; extended",
     "handle_cont": "a further piece of a message; extended",
+    "curr_msg_data_type": "whether the message that comes is text",
     "disconnected": "whether the application can send no more",
     "handle_parser_exception": "closes for what came; replaced by one that lets the peer read why",
     "queue": "the messages that the application has not taken yet",

@@ -36,6 +36,7 @@ from tests.support.google import Fault, Google, meeting
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
 from tests.support.web import Asked, Reply, open_web
+from tests.support.zoom import Zoom
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -329,11 +330,13 @@ async def _cancelled_but_kept(one: Tenant) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("is_paused", [False, True])
-@pytest.mark.parametrize("by", ["owner", "policy", "policy, of who left it to another"])
+@pytest.mark.parametrize(
+    "by", ["owner", "owner, who left it to another", "policy", "policy, of who left it to another"]
+)
 async def test_less_is_shown_at_once_of_a_meeting_that_stays_cancelled(one: Tenant, by: str, is_paused: bool) -> None:
     """Decision 1165."""
     mine, identifier = await _cancelled_but_kept(one)
-    rest, is_policy = one.gateway.rest, by != "owner"
+    rest, is_policy = one.gateway.rest, by.startswith("policy")
     if by.endswith("another"):
         other = {"ownerId": one.subject("admin")}
         assert (await one.ask(EDIT, id=identifier, i=other))["userErrors"] == []
@@ -573,6 +576,38 @@ async def test_who_became_a_contact_while_the_first_run_went_on_is_matched_by_th
     await work(one, anyway=True)
     await sync(one, mine)
     assert {each["contactId"] for each in (await meetings(one)).values()} == {bob.id}
+
+
+async def test_who_became_a_contact_while_a_first_run_waited_is_matched_at_its_end(one: Tenant, google: Google) -> None:
+    """Decision 1174: longer ago than contacts count as new."""
+    account = google.account()
+    google.put(account, *(meeting(f"e{n}", at(1 + n % 9), subject=f"Title {n}") for n in range(4)))
+    google.page = 2
+    google.faults.append(Fault(EVENTS, 429, skips=1, headers={"Retry-After": "3600"}))
+    mine = await connected(one, google, account)
+    assert len(await meetings(one)) == 2
+    bob = Contact(email="bob@out.example", updated_at=now() - timedelta(minutes=30))
+    await one.add(bob)
+    await hurry(one)
+    await work(one)
+    await sync(one, mine)
+    assert [each["contactId"] for each in (await meetings(one)).values()] == [bob.id] * 4
+
+
+async def test_what_a_first_run_of_recordings_had_kept_is_not_taken_for_matched(one: Tenant, zoom: Zoom) -> None:
+    """Decision 1174: its streams have no generations."""
+    account = zoom.account()
+    zoom.page = 2
+    for days in (1, 2, 40, 80):
+        zoom.record(account, 87_565_330_005 + days, at(-days), ("Bob Out", "bob@out.example"), topic=f"Title {days}")
+    zoom.faults.append(Fault("/recordings", 503, skips=2))
+    mine = await connected(one, zoom, account)
+    assert 0 < len(await meetings(one)) < 4
+    bob = Contact(email="bob@out.example")
+    await one.add(bob)
+    await work(one, anyway=True)
+    await sync(one, mine)
+    assert [each["contactId"] for each in (await meetings(one)).values()] == [bob.id] * 4
 
 
 async def test_a_connection_that_stops_after_the_last_page_is_not_due_again(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -161,30 +162,38 @@ async def test_an_empty_feed_and_a_large_removal_wait_for_another_pass_that_agre
         assert await problem(one, integration_id) is None
 
 
-class Watched(Pacing):
-    """The pace of requests, with how often it was asked whether there are any."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.looks = 0
-        self.others = self._looked
-
-    def _looked(self) -> int:
-        self.looks += 1
-        return 0
-
-
-async def test_requests_go_first_at_each_step_of_a_run_and_its_steps_are_short(
-    one: Tenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_runs_transactions_are_short(one: Tenant) -> None:
     """Decision 1175."""
-    runtime, pace = one.gateway.runtime, Watched()
-    monkeypatch.setattr(runtime, "ports", replace(runtime.ports, paced=pace.paced))
     with statements(one.gateway.world.database) as sent:
         await upload(one, *(event(f"e{n}", subject=f"T {n}") for n in range(120)))
     assert len(await meetings(one)) == 120
     assert sum("INSERT INTO sync_items" in text for text in sent) == 3
-    assert pace.looks > len(list(sent)) / 2  # what comes before and after the run's work is not paced
+
+
+async def test_a_run_waits_while_requests_are_worked_on(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decision 1175: it asks before each step, and lets them go first."""
+    requests, looks, pace, runtime = 1, 0, Pacing(), one.gateway.runtime
+
+    def others() -> int:
+        nonlocal looks
+        looks += 1
+        return requests
+
+    pace.others = others
+    monkeypatch.setattr("resolvers.shared.pacing._PATIENCE", 3_600.0)
+    monkeypatch.setattr(runtime, "ports", replace(runtime.ports, paced=pace.paced))
+    with statements(one.gateway.world.database) as sent:
+        running = asyncio.create_task(upload(one, event("a", subject="T")))
+        async with asyncio.timeout(60):
+            while not looks:  # noqa: ASYNC110 # it tells nobody
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.2)
+            assert not any("INSERT INTO sync_items" in text for text in sent)
+            requests = 0
+            pace.look()
+            await running
+    assert set(await meetings(one)) == {"T"}
+    assert looks > 5
 
 
 async def test_a_page_takes_as_many_statements_for_many_as_for_few(one: Tenant, two: Tenant) -> None:

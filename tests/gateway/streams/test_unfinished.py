@@ -18,6 +18,7 @@ from contract.limits import (
     ANONYMOUS_BODY_MAX_BYTES,
     SOCKET_FRAGMENTS_MAX,
     SOCKET_INIT_MAX_BYTES,
+    SOCKET_QUEUED_MAX,
     UNFINISHED_MAX_BYTES,
 )
 from tests.support.live import Live
@@ -29,7 +30,7 @@ pytestmark = [
 ]
 
 MIB = 1024 * 1024
-TEXT, CONTINUED = 0x1, 0x0
+TEXT, CONTINUED, CLOSE, PING = 0x1, 0x0, 0x8, 0x9
 
 
 def _frame(opcode: int, length: int, *, fin: bool, reserved: int = 0) -> bytes:
@@ -86,6 +87,43 @@ async def test_who_still_sends_gets_to_read_why_it_is_closed(live: Live) -> None
         await writer.wait_closed()
     assert heard[0] == 0x88
     assert struct.unpack("!H", heard[2:4]) == (1009,)
+
+
+_BEHIND = {
+    "no UTF-8, and a ping": (_frame(TEXT, 1, fin=True) + b"\xff" + _frame(PING, 0, fin=True), 1007),
+    "no UTF-8, and a close": (_frame(TEXT, 1, fin=True) + b"\xff" + _frame(CLOSE, 2, fin=True) + b"\x03\xe8", None),
+    "too many pieces, and a ping": (
+        _frame(TEXT, 0, fin=False)
+        + _frame(CONTINUED, 0, fin=False) * (SOCKET_FRAGMENTS_MAX + 1)
+        + _frame(PING, 0, fin=True),
+        1009,
+    ),
+    "too many messages, and a ping": (
+        (_frame(TEXT, 15, fin=True) + b'{"type":"pong"}') * (SOCKET_QUEUED_MAX + 200) + _frame(PING, 0, fin=True),
+        1013,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", _BEHIND)
+async def test_what_came_with_what_ends_a_connection_is_no_mistake(live: Live, what: str) -> None:
+    """Frames that were read already are handled after the end: nothing is written then."""
+    host, port = live.service.address.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    sent, code = _BEHIND[what]
+    async with asyncio.timeout(60):
+        writer.write(_upgrade(f"{host}:{port}"))
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(sent)
+        heard = (await reader.read()).removeprefix(b"\x8a\x00")  # the ping's answer, which may come before
+        writer.close()
+        await writer.wait_closed()
+    assert heard[0] == 0x88
+    if code is not None:
+        assert struct.unpack("!H", heard[2:4]) == (code,)
+    log = live.service.log.read_text()
+    assert "Traceback" not in log
+    assert "Fatal error" not in log
 
 
 async def test_before_it_has_begun_pieces_count_together(live: Live) -> None:
