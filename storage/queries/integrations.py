@@ -222,7 +222,8 @@ async def content(session: TenantSession, stream_id: str) -> bytes | None:
 async def end_of_owner(session: TenantSession, subject: str) -> None:
     """Stop the connections of a member who left, and forget what is secret of them; what they brought stays.
 
-    The log is told of those that were not stopped before (decision 1013).
+    The log is told of those that were not stopped before (decision 1013). What a provider asked to wait stays: it holds
+    for the account, whoever connects it (decision 1173).
     """
     words = "The member whose account it is has left."
     own = col(Integration.org_id) == session.org_id, col(Integration.owner_id) == subject
@@ -245,9 +246,7 @@ async def end_of_owner(session: TenantSession, subject: str) -> None:
             problem_message=words,
             problem_since=moment,
             next_sync_at=None,
-            retry_at=case(
-                (_is_limited(), col(Integration.retry_at))
-            ),  # of the account, whoever connects it (decision 1173)
+            retry_at=case((_is_limited(), col(Integration.retry_at))),
             version=col(Integration.version) + 1,
             updated_at=moment,
         )

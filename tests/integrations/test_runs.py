@@ -162,38 +162,48 @@ async def test_an_empty_feed_and_a_large_removal_wait_for_another_pass_that_agre
         assert await problem(one, integration_id) is None
 
 
-async def test_a_runs_transactions_are_short(one: Tenant) -> None:
+class Watched(Pacing):
+    """The pace of requests, of which there are so many, with how often it was asked for them."""
+
+    def __init__(self, requests: int = 0) -> None:
+        super().__init__()
+        self.requests, self.looks, self.asked = requests, 0, asyncio.Event()
+        self.others = self._looked
+
+    def _looked(self) -> int:
+        self.looks += 1
+        self.asked.set()
+        return self.requests
+
+
+async def test_requests_go_first_at_each_step_of_a_run_and_its_steps_are_short(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Decision 1175."""
+    runtime, pace = one.gateway.runtime, Watched()
+    monkeypatch.setattr(runtime, "ports", replace(runtime.ports, paced=pace.paced))
     with statements(one.gateway.world.database) as sent:
         await upload(one, *(event(f"e{n}", subject=f"T {n}") for n in range(120)))
     assert len(await meetings(one)) == 120
     assert sum("INSERT INTO sync_items" in text for text in sent) == 3
+    assert pace.looks > len(list(sent)) / 2  # what comes before and after the run's work is not paced
 
 
 async def test_a_run_waits_while_requests_are_worked_on(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Decision 1175: it asks before each step, and lets them go first."""
-    requests, looks, pace, runtime = 1, 0, Pacing(), one.gateway.runtime
-
-    def others() -> int:
-        nonlocal looks
-        looks += 1
-        return requests
-
-    pace.others = others
+    """Decision 1175."""
+    runtime, pace = one.gateway.runtime, Watched(requests=1)
     monkeypatch.setattr("resolvers.shared.pacing._PATIENCE", 3_600.0)
     monkeypatch.setattr(runtime, "ports", replace(runtime.ports, paced=pace.paced))
     with statements(one.gateway.world.database) as sent:
         running = asyncio.create_task(upload(one, event("a", subject="T")))
         async with asyncio.timeout(60):
-            while not looks:  # noqa: ASYNC110 # it tells nobody
-                await asyncio.sleep(0.01)
+            await pace.asked.wait()
             await asyncio.sleep(0.2)
             assert not any("INSERT INTO sync_items" in text for text in sent)
-            requests = 0
+            pace.requests = 0
             pace.look()
             await running
     assert set(await meetings(one)) == {"T"}
-    assert looks > 5
 
 
 async def test_a_page_takes_as_many_statements_for_many_as_for_few(one: Tenant, two: Tenant) -> None:

@@ -65,8 +65,6 @@ from tests.support.postgresql import Server
 
 PLAN = Plan(2, 4_000, 6_000, 6_000, 30_000, seed=5, largest_meetings=28_000)
 SIZE = 20
-_TWICE = 2 * (SIZE + 10)
-"""A page is looked at twice where its rows have long columns (decision 128)."""
 KEYS = 400
 DESC, ASC = SortDirection.DESC, SortDirection.ASC
 
@@ -269,13 +267,17 @@ def _postgresql(node: dict[str, Any], found: Found) -> None:
 
 
 async def check(seeded: Seeded, sent: Sent, index: str, *, rows: float) -> None:
-    """Each plan goes by an index of this name or beginning, sorts nothing, and looks at no more than these rows."""
+    """Each plan goes by an index of this name or beginning, sorts nothing, and looks at no more than these rows.
+
+    A page whose rows have long columns is looked at twice (decision 128).
+    """
+    looks = 2 if "WITH sizes AS" in sent.text else 1
     for plan in await explain(seeded, sent):
         told = f"{plan}\n{sent.text}"
         assert any(name.startswith(index) for name in plan.indexes), told
         assert not plan.sorts, told
         assert not plan.scanned, told
-        assert plan.rows <= rows, told
+        assert plan.rows <= looks * rows, told
 
 
 def listing(order: Order, condition: Condition = EVERYTHING, **page: Any) -> ListQuery:
@@ -321,7 +323,7 @@ async def test_the_first_page_and_pages_deep_in(seeded: Seeded, listable: Listab
         questions += [listing(order, first=SIZE, after=cursor), listing(order, last=SIZE, before=cursor)]
     for question in questions:
         for sent in await seeded.sent(paged(listable, question)):
-            await check(seeded, sent, index, rows=_TWICE)
+            await check(seeded, sent, index, rows=SIZE + 10)
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["alone", "beside a small one"])
@@ -358,7 +360,7 @@ async def test_a_page_of_nearly_all_rows_of_a_file_reads_no_whole_table(
             listing(order, first=SIZE, after=behind),
         ):
             for sent in await of_one.sent(paged(listable, question)):
-                await check(of_one, sent, index, rows=_TWICE)
+                await check(of_one, sent, index, rows=SIZE + 10)
     finally:
         await of_one.opened.close()
 
@@ -371,7 +373,7 @@ async def test_meetings_below_a_filter(seeded: Seeded, name: str) -> None:
     below = Compare(f"{name}_id", Op.EQ, value)
     for question in (listing(Order("due_at"), below, first=SIZE), listing(Order("due_at"), below, last=SIZE)):
         [sent] = await seeded.sent(paged(listables.MEETINGS, question))
-        await check(seeded, sent, f"ix_meetings_{name}", rows=_TWICE)
+        await check(seeded, sent, f"ix_meetings_{name}", rows=SIZE + 10)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +392,7 @@ async def test_the_children_of_one_parent(
         rows = (await paging.page(session, listable, listing(order, first=100))).rows
     parent = next(getattr(row, column.key) for row in rows if getattr(row, column.key) is not None)
     [sent] = await seeded.sent(paged(listable, listing(order, first=SIZE), parent=column, parent_id=parent))
-    await check(seeded, sent, index, rows=_TWICE)
+    await check(seeded, sent, index, rows=SIZE + 10)
 
 
 @pytest.mark.parametrize("listable", [listables.MEETINGS_WITH_LINKS, listables.MEETINGS])

@@ -7,7 +7,8 @@ import json
 import re
 import struct
 import time
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,19 @@ def _upgrade(host: str) -> bytes:
     ).encode()
 
 
+@asynccontextmanager
+async def _upgraded(live: Live) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A bare connection whose upgrade was answered."""
+    host, port = live.service.address.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    async with asyncio.timeout(60):
+        writer.write(_upgrade(f"{host}:{port}"))
+        await reader.readuntil(b"\r\n\r\n")
+        yield reader, writer
+        writer.close()
+        await writer.wait_closed()
+
+
 def _write(socket: Socket, data: bytes) -> None:
     """Past the library, which would send whole messages."""
     transport: Any = socket.connection.transport
@@ -73,18 +87,12 @@ async def test_before_it_has_begun_a_message_is_short(live: Live, fin: bool) -> 
 
 async def test_who_still_sends_gets_to_read_why_it_is_closed(live: Live) -> None:
     """A socket closed under what comes would be reset, and the close frame lost with it."""
-    host, port = live.service.address.removeprefix("http://").split(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
-    async with asyncio.timeout(60):
-        writer.write(_upgrade(f"{host}:{port}"))
-        await reader.readuntil(b"\r\n\r\n")
+    async with _upgraded(live) as (reader, writer):
         for piece in (_frame(TEXT, 8 * MIB, fin=True), *[bytes(MIB)] * 8):
             writer.write(piece)
             await writer.drain()
             await asyncio.sleep(0.05)
         heard = await reader.read()
-        writer.close()
-        await writer.wait_closed()
     assert heard[0] == 0x88
     assert struct.unpack("!H", heard[2:4]) == (1009,)
 
@@ -108,16 +116,10 @@ _BEHIND = {
 @pytest.mark.parametrize("what", _BEHIND)
 async def test_what_came_with_what_ends_a_connection_is_no_mistake(live: Live, what: str) -> None:
     """Frames that were read already are handled after the end: nothing is written then."""
-    host, port = live.service.address.removeprefix("http://").split(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
     sent, code = _BEHIND[what]
-    async with asyncio.timeout(60):
-        writer.write(_upgrade(f"{host}:{port}"))
-        await reader.readuntil(b"\r\n\r\n")
+    async with _upgraded(live) as (reader, writer):
         writer.write(sent)
         heard = (await reader.read()).removeprefix(b"\x8a\x00")  # the ping's answer, which may come before
-        writer.close()
-        await writer.wait_closed()
     assert heard[0] == 0x88
     if code is not None:
         assert struct.unpack("!H", heard[2:4]) == (code,)
