@@ -28,7 +28,8 @@ async def end(run: Run) -> None:
 async def remember(session: TenantSession, integration: Integration) -> None:
     """Keep what the provider asked of a connection that goes."""
     present, until = now(), integration.retry_at
-    if integration.problem_code != IntegrationProblemCode.RATE_LIMITED or until is None or until <= present:
+    is_asked = integration.problem_code == IntegrationProblemCode.RATE_LIMITED or integration.sealed is None
+    if not is_asked or until is None or until <= present:
         return
     await keep(session, integration.account_key, until)
 

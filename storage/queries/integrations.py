@@ -246,7 +246,7 @@ async def end_of_owner(session: TenantSession, subject: str) -> None:
             problem_message=words,
             problem_since=moment,
             next_sync_at=None,
-            retry_at=case((_is_limited(), col(Integration.retry_at))),
+            retry_at=case((_asked_to_wait(), col(Integration.retry_at))),
             version=col(Integration.version) + 1,
             updated_at=moment,
         )
@@ -288,14 +288,16 @@ async def want_all(session: TenantSession) -> None:
     await session.execute(update(SyncStream).where(own).values(wants_full=True))
 
 
-def _is_limited() -> ColumnElement[bool]:
-    return col(Integration.problem_code) == IntegrationProblemCode.RATE_LIMITED.value
+def _asked_to_wait() -> ColumnElement[bool]:
+    """Says whose `retry_at` is the provider's word: also of a connection whose owner has left, which keeps no other."""
+    limited = col(Integration.problem_code) == IntegrationProblemCode.RATE_LIMITED.value
+    return or_(limited, col(Integration.sealed).is_(None))
 
 
 async def asked_until(session: TenantSession, provider: str, keys: Sequence[str], present: datetime) -> datetime | None:
     """Until when the provider asked those connections to wait that are to an account with one of these keys."""
     same = col(Integration.provider) == provider, among(col(Integration.account_key), keys)
-    waits = or_(_is_limited(), col(Integration.sealed).is_(None))  # its owner has left
-    own = select(func.max(col(Integration.retry_at))).where(col(Integration.org_id) == session.org_id, *same, waits)
-    found: datetime | None = await session.scalar(own.where(col(Integration.retry_at) > present))
+    own = col(Integration.org_id) == session.org_id, *same, _asked_to_wait()
+    latest = select(func.max(col(Integration.retry_at))).where(*own, col(Integration.retry_at) > present)
+    found: datetime | None = await session.scalar(latest)
     return found

@@ -33,8 +33,9 @@ class _bytes_of(Dialectal[int]):
 def with_size_limit(statement: AnySelect) -> AnySelect:
     """The same rows in the same order, with their bytes in each, and without the long columns where they are too many.
 
-    As it is where it has no long column. The page is looked at twice, of which the first time reads lengths alone: half
-    as dear as a window over its rows, where an index has them at hand.
+    As it is where it has no long column. It selects from one table, or from joins that say with what. The page is
+    looked at twice, of which the first time reads lengths alone: half as dear as a window over its rows, where an
+    index has them at hand.
     """
     long = [column for column in statement.selected_columns if is_long(column)]
     if not long:

@@ -62,14 +62,22 @@ async def test_an_answer_that_comes_as_its_connection_is_stopped_holds(
     assert set(await meetings(one)) == {"Title"}
 
 
-async def test_the_wait_of_who_leaves_holds_for_another_member_with_the_account(one: Tenant, google: Google) -> None:
+@pytest.mark.parametrize("then", ["stays", "is removed", "leaves again"])
+async def test_the_wait_of_who_leaves_holds_for_another_member_with_the_account(
+    one: Tenant, google: Google, then: str
+) -> None:
+    """What `then` becomes of the connection."""
     account = google.account()
     mine = await connected(one, google, account)
     _limit(google)
     await sync(one, mine)
     asked = google.count(EVENTS)
-    async with one.gateway.world.database.writing(one.id) as session:
-        await statements.end_of_owner(session, one.subject("member"))
+    for _ in range(2 if then == "leaves again" else 1):
+        async with one.gateway.world.database.writing(one.id) as session:
+            await statements.end_of_owner(session, one.subject("member"))
+    if then == "is removed":
+        assert (await one.gateway.rest("DELETE", f"/integrations/{mine}", one.headers("admin"))).is_success
+        await work(one)
     theirs = await connected(one, google, account, "admin")
     await work(one)
     problem = (await connection(one, theirs, "admin"))["problem"]
