@@ -22,7 +22,7 @@ from storage.queries.along_tags import columns_of
 from storage.queries.filtering import id_matches
 from storage.queries.json_rows import JsonRows, Parsed, as_json, decoder
 from storage.queries.listable import Listable
-from storage.queries.paging import order_by
+from storage.queries.page_order import order_by
 from storage.queries.row_size_limit import is_long
 from storage.rows import Row
 from storage.statements import INSIDE, ORG_PARAM, reader

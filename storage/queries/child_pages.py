@@ -14,11 +14,12 @@ from contract.criteria import Condition, ListQuery
 from storage.base import Identifier
 from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries.along_tags import columns_of
-from storage.queries.dialects import Dialectal, unseen
+from storage.queries.dialects import Dialectal, unseen, unsought
 from storage.queries.filtering import bind, in_list, narrowed
 from storage.queries.list_conditions import TextList
 from storage.queries.listable import Listable
-from storage.queries.paging import PageRows, decode, named, of_phase, order_by, page, phases_of, windowed
+from storage.queries.page_order import of_phase, order_by, phases_of
+from storage.queries.paging import PageRows, decode, named, page, windowed
 from storage.queries.row_size_limit import check_size_limit, with_size_limit_window
 from storage.rows import Row
 from storage.statements import ORG_PARAM
@@ -28,14 +29,6 @@ RowT = TypeVar("RowT", bound=Row, covariant=True)
 
 _PARENT = "of_parent"
 """The name of the column with the parent's identifier, in rows of several parents."""
-
-
-class _unsought(Dialectal[object]):
-    """The column as a value that SQLite looks for by no index: rows are to be found by their identifiers alone."""
-
-    inherit_cache = True
-    name = "unsought"
-    templates: ClassVar = {"postgresql": "{0}", "sqlite": "+{0}"}
 
 
 class _identifiers(Dialectal[object]):
@@ -83,9 +76,7 @@ async def pages_by_parent(
             own = listable.column("id")
             rank = func.row_number().over(partition_by=its, order_by=ordered).label("rank")
             sought = own.in_(first(listable.select(ORG_PARAM, own)).correlate(asked))
-            found = listable.select(ORG_PARAM, beside=(its.label(_PARENT), rank)).where(
-                _unsought(parent) == its, sought
-            )
+            found = listable.select(ORG_PARAM, beside=(its.label(_PARENT), rank)).where(unsought(parent) == its, sought)
         bounded = with_size_limit_window(found)
         return bounded.order_by(bounded.selected_columns.rank)
 

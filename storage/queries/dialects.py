@@ -8,6 +8,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from storage.adapters.sqlalchemy import DefaultDialect, SQLCompiler
+from storage.expressions import AnyColumn
 
 T = TypeVar("T")
 AnyParameter = Any
@@ -75,3 +76,16 @@ def in_index_order(limit: ColumnElement[int]) -> ColumnElement[int]:
     organization it would read and sort the whole table for a page (decision 1144). PostgreSQL has to know the limit.
     """
     return _in_index_order(limit)
+
+
+class _unsought(Dialectal[object]):
+    inherit_cache = True
+    name = "unsought"
+    templates: ClassVar = {"postgresql": "{0}", "sqlite": "+({0})"}
+
+
+def unsought(column: AnyColumn) -> AnyColumn:
+    """The column as a value that SQLite looks for by no index, and that it finds in the order of none."""
+    hidden = _unsought(column)
+    hidden.type = column.type
+    return hidden

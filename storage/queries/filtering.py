@@ -264,7 +264,15 @@ def _bind_money(name: str, kind: AnyType, op: Op, value: Decimal, values: Values
 
 
 def narrowed(statement: AnySelect, listable: Listable[Row], condition: Condition) -> AnySelect:
-    """A select of the listable's rows, of those alone for which a shape holds that `bind` made.
+    """A select of the listable's rows, of those alone for which a shape holds that `bind` made."""
+    statement, clause = with_condition(statement, listable, condition)
+    return statement.where(clause)
+
+
+def with_condition(
+    statement: AnySelect, listable: Listable[Row], condition: Condition
+) -> tuple[AnySelect, ColumnElement[bool]]:
+    """A select of the listable's rows with what a condition goes by, and the condition of each row.
 
     Each link that the condition goes by is joined once, however many conditions are on the linked rows: a link leads
     to one row or none, so rows stay as many as they are. A sub-query for each condition would be asked for each row.
@@ -273,7 +281,7 @@ def narrowed(statement: AnySelect, listable: Listable[Row], condition: Condition
     clause = _where(condition, links)
     for other, joined in links.joins():
         statement = statement.outerjoin(other, joined)
-    return statement.where(clause)
+    return statement, clause
 
 
 class _Links:

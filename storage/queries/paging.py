@@ -12,14 +12,9 @@ from typing import Any, Generic, TypeVar
 import orjson
 from sqlalchemy import (
     BigInteger,
-    BindParameter,
-    ColumnElement,
-    and_,
     bindparam,
     func,
     literal_column,
-    or_,
-    true,
 )
 from sqlalchemy.types import Date, DateTime, Integer
 
@@ -29,7 +24,8 @@ from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
 from storage.queries.along_tags import AlongTags, Columns
-from storage.queries.dialects import AnyParameter, in_index_order, unseen
+from storage.queries.dialects import in_index_order, unseen
+from storage.queries.filtered_pages import FilteredPage
 from storage.queries.filtering import (
     ALWAYS,
     bind,
@@ -39,6 +35,7 @@ from storage.queries.filtering import (
     unseen_along,
 )
 from storage.queries.listable import Key, Listable, Terms
+from storage.queries.page_order import Place, of_phase, order_by, phases_of, seen
 from storage.queries.row_size_limit import check_size_limit, with_size_limit, with_size_limit_window
 from storage.queries.shared_rows import has_shared_rows, with_shared_rows, without_shared_rows
 from storage.rows import Row
@@ -46,9 +43,6 @@ from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession
 
 RowT = TypeVar("RowT", bound=Row, covariant=True)
-
-Place = Callable[[BindParameter[Any]], AnyParameter]
-"""The function that places a parameter in a statement. Any: it is of any type."""
 
 CREATED = "created_at"
 """The order of lists by when their records were made."""
@@ -135,9 +129,16 @@ class _PageStatement:
         within = partial(self._within, terms=terms, place=unseen) if self.is_fenced else None
         # In other orders whatever has the tags is read and sorted, and the joins would be dearer than a list of it.
         along = AlongTags(listable, self.condition if self.order.field == CREATED else ALWAYS, within)
+        if not (along or self.is_in_order or self.is_fenced or self.parent is not None):
+            found = FilteredPage(
+                listable, self.condition, terms, self.phase, self.backward, self.limit, self.has_offset
+            )
+            if found.is_wanted:
+                statement = found.statement()
+                return with_size_limit_window(statement) if self.is_bounded else statement
         statement = listable.select(ORG_PARAM)
         statement = along.narrowed(statement) if along else narrowed(statement, listable, self.condition)
-        place: Place = unseen if self.is_in_order or along else _seen
+        place: Place = unseen if self.is_in_order or along else seen
         if self.parent is not None:
             statement = statement.where(self.parent == place(bindparam("parent_id", type_=Identifier())))
         if along.is_fenced:
@@ -158,10 +159,6 @@ class _PageStatement:
         """What lies behind the cursor of a select of these columns, in the list's order."""
         statement = statement.where(of_phase(columns, terms, self.phase, place, reverse=self.backward))
         return statement.order_by(*order_by(columns, terms, reverse=self.backward))
-
-
-def _seen(parameter: AnyParameter) -> AnyParameter:
-    return parameter
 
 
 def windowed(found: Sequence[RowT], window: PageWindow) -> PageRows[RowT]:
@@ -207,71 +204,6 @@ def _by_ids(listable: Listable[Row], alone: bool, is_bounded: bool) -> AnySelect
 def named(parent: AnyColumn) -> str | None:
     """The parent's column as a part of a key."""
     return None if parent is None else str(parent)
-
-
-def order_by(columns: Columns, terms: Terms, *, reverse: bool = False) -> list[AnyColumn]:
-    """The order's terms; nulls come last, and so first when the list is read backwards (specification 4.1)."""
-    clauses = []
-    for key, descending in terms:
-        column = columns(key.name)[0]
-        clause = column.desc() if descending is not reverse else column.asc()
-        if key.nullable:
-            clause = clause.nulls_first() if reverse else clause.nulls_last()
-        clauses.append(clause)
-    return clauses
-
-
-def phases_of(listable: Listable[Row], order: Order, at: Sequence[object] | None, *, reverse: bool) -> Sequence[str]:
-    """The ranges of the order's index that lie behind the cursor, to be read one after the other.
-
-    `all` without a cursor. The first term may be null, and nulls are a range of their own at the end: `beyond` is what
-    follows among the values, `values` all of them, `nulls` all nulls, `beyond_null` those that follow a null.
-    """
-    if at is None:
-        return ("all",)
-    if not listable.orders[order.field][0].nullable:
-        return ("beyond",)
-    if at[0] is None:
-        return ("beyond_null", "values") if reverse else ("beyond_null",)
-    return ("beyond",) if reverse else ("beyond", "nulls")
-
-
-def of_phase(columns: Columns, terms: Terms, phase: str, place: Place, *, reverse: bool) -> ColumnElement[bool]:
-    directions = [
-        (
-            columns(key.name)[0],
-            descending is not reverse,
-            place(bindparam(f"c{index}", type_=columns(key.name)[0].type)),
-        )
-        for index, (key, descending) in enumerate(terms)
-    ]
-    first = directions[0][0]
-    match phase:
-        case "beyond":
-            # Each index that is merged into the list starts where the page does.
-            others = [_bound(column, *directions[0][1:]) for column in columns(terms[0][0].name)[1:]]
-            return and_(_beyond(directions), *others)
-        case "values":
-            return and_(first.is_not(None))
-        case "nulls":
-            return and_(first.is_(None))
-        case "beyond_null":
-            return and_(first.is_(None), _beyond(directions[1:]))
-    return true()
-
-
-def _beyond(directions: Sequence[tuple[AnyColumn, bool, AnyParameter]]) -> ColumnElement[bool]:
-    """Lexicographically behind the cursor; the bound on the first column is what an index can start from."""
-    column, descending, value = directions[0]
-    strictly: ColumnElement[bool] = column < value if descending else column > value
-    if len(directions) == 1:
-        return strictly
-    return and_(_bound(column, descending, value), or_(strictly, _beyond(directions[1:])))
-
-
-def _bound(column: AnyColumn, descending: bool, value: AnyParameter) -> ColumnElement[bool]:
-    clause: ColumnElement[bool] = column <= value if descending else column >= value
-    return clause
 
 
 def cursor(listable: Listable[Row], order: Order | None, row: Row) -> str:
