@@ -287,6 +287,13 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
         json_schema_extra={"unit": "tokens"},
     )
     worker: bool = Field(default=True, description="Whether `serve` runs background jobs too.")
+    worker_nice: int = Field(
+        default=10,
+        ge=0,
+        le=19,
+        description="By how much `worker` gives way on the processor to other processes, such as `serve`; 0 for not.",
+        json_schema_extra={"unit": "nice value"},
+    )
     job_lease_seconds: float = Field(
         default=30,
         ge=1,

@@ -1,6 +1,7 @@
 """Runs background jobs in a process of their own; `worker` starts it."""
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
@@ -26,6 +27,7 @@ from gateway.settings import Settings
 
 def work(configuration: Settings) -> None:
     """Run them until the process is told to end."""
+    os.nice(configuration.worker_nice)  # requests go first, whatever the jobs are (decision 1181)
     logs.configure(configuration)
     warn_of_strangers()
     with_folder(configuration)

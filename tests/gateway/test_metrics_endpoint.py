@@ -84,14 +84,16 @@ async def test_requests_in_flight_are_counted_in_every_process(tmp_path: Path, s
         await asyncio.to_thread(_until, address, "crm_requests_in_flight", 0.0)
 
 
-def test_the_worker_answers_on_a_port_of_its_own(tmp_path: Path) -> None:
-    settings = environment(tmp_path, CRM_METRICS_PORT="0")
+def test_the_worker_answers_on_a_port_of_its_own_and_gives_way(tmp_path: Path) -> None:
+    """On the processor: decision 1181."""
+    settings = environment(tmp_path, CRM_METRICS_PORT="0", CRM_WORKER_NICE="3")
     process = subprocess.Popen([SCRIPT, "worker"], env=settings, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
         while (found := re.search(r"Metrics on (http://\S+)/metrics", process.stderr.readline())) is None:
             assert process.poll() is None
         address = found[1]
+        assert os.getpriority(os.PRIO_PROCESS, process.pid) == os.getpriority(os.PRIO_PROCESS, 0) + 3
         assert httpx.get(f"{address}/health").json()["status"] == "ok"
         ready = httpx.get(f"{address}/ready")
         assert ready.status_code == 200

@@ -34,9 +34,12 @@ class Outcome:
 
 
 def environment(folder: Path, **settings: str) -> dict[str, str]:
-    """Nothing of the surroundings but what processes need; the data folder lies in this folder."""
+    """Nothing of the surroundings but what processes need; the data folder lies in this folder.
+
+    Workers give way to nobody: a test waits for what they do, and other tests have the processor meanwhile.
+    """
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return {**kept, "CRM_DATA_DIR": str(folder / "data"), **settings}
+    return {**kept, "CRM_DATA_DIR": str(folder / "data"), "CRM_WORKER_NICE": "0", **settings}
 
 
 class Commands:
