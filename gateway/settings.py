@@ -292,7 +292,7 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
         ge=0,
         le=19,
         description="By how much `worker` gives way on the processor to other processes, such as `serve`; 0 for not.",
-        json_schema_extra={"unit": "nice value"},
+        json_schema_extra={"unit": "niceness"},
     )
     job_lease_seconds: float = Field(
         default=30,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,7 +45,11 @@ async def _shown(page: Page, name: str) -> None:
         await page.screenshot(path=Path(folder) / f"{name}.png")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+SCHEMES: Sequence[Literal["light", "dark"]] = ("light", "dark") if "PICTURES" in os.environ else ("light",)
+"""Colors make a difference to who looks at the pictures alone."""
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
 async def test_from_a_link_by_keyboard_into_graphiql_and_docs(
     offline: Any, live_server: str, link: Callable[[str], str], scheme: Literal["light", "dark"]
 ) -> None:

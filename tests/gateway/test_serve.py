@@ -336,8 +336,8 @@ def test_pending_migrations_can_be_left_alone(tmp_path: Path) -> None:
         assert service.end() == 0
 
 
-@pytest.mark.parametrize("public", ["https://crm.example", "https://crm.example/base/"])
-def test_the_public_address_is_the_printed_one(tmp_path: Path, public: str) -> None:
+def test_the_public_address_is_the_printed_one(tmp_path: Path) -> None:
+    public = "https://crm.example/base/"
     process = subprocess.Popen(
         [SCRIPT, "serve"],
         env=environment(tmp_path, PORT="0", CRM_PUBLIC_URL=public),

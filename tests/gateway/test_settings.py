@@ -76,6 +76,7 @@ def test_config_show_says_what_each_means_and_where_it_came_from(command: Comman
         "CRM_DATA_DIR": "environment",
         "CRM_DATABASE_URL": ".env",
         "CRM_MODEL_API_KEY": "environment",
+        "CRM_WORKER_NICE": "environment",
         "HOST": "environment",
         "PORT": ".env",
     }
@@ -105,36 +106,36 @@ def test_the_prefix_may_stand_before_every_name(command: Command) -> None:
     assert [shown[name]["from"] for name in ("PORT", "LOG_LEVEL")] == ["environment", "environment"]
 
 
-@pytest.mark.parametrize(
-    ("name", "nearest"),
-    [
-        ("CRM_DATBASE_URL", "CRM_DATABASE_URL"),
-        ("CRM_CORS_ORIGIN", "CRM_CORS_ORIGINS"),
-        ("crm_rate_limits", "CRM_RATE_LIMIT"),
-        ("CRM_LOGLEVEL", "LOG_LEVEL"),
-        ("CRM_WORKERSS", "WEB_CONCURRENCY"),
-        ("CRM_ZZZ", None),
-    ],
-)
+_NEAREST = {
+    "CRM_DATBASE_URL": "CRM_DATABASE_URL",
+    "CRM_CORS_ORIGIN": "CRM_CORS_ORIGINS",
+    "crm_rate_limits": "CRM_RATE_LIMIT",
+    "CRM_LOGLEVEL": "LOG_LEVEL",
+    "CRM_WORKERSS": "WEB_CONCURRENCY",
+    "CRM_ZZZ": None,
+}
+
+
 @pytest.mark.parametrize("in_file", [False, True])
-def test_a_name_that_is_no_setting_is_a_problem(
-    command: Command, tmp_path: Path, name: str, nearest: str | None, in_file: bool
-) -> None:
-    settings = {}
+def test_a_name_that_is_no_setting_is_a_problem(command: Command, tmp_path: Path, in_file: bool) -> None:
+    settings = dict.fromkeys((*_NEAREST, "OTHER"), "canary")
     if in_file:
-        (tmp_path / ".env").write_text(f"{name}=canary\nOTHER=canary\n")
+        (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         (tmp_path / ".env").chmod(0o600)
+        settings = {}
     else:
-        settings = {name: "canary", "OTHER": "canary", "CRM_TOKEN": "canary", "CRM_URL": "canary"}
+        settings |= {"CRM_TOKEN": "canary", "CRM_URL": "canary"}
     command("migrate")
     outcome = command("doctor", "--json", **settings)
     assert (outcome.code, "canary" in outcome.out + outcome.err) == (1, False)
-    [problem] = [finding for finding in json.loads(outcome.out) if not finding["ok"]]
+    problems = [finding for finding in json.loads(outcome.out) if not finding["ok"]]
+    assert {problem["name"] for problem in problems} == {"settings"}
     where = "in .env" if in_file else "in the environment"
-    assert problem["name"] == "settings"
-    assert problem["message"] == f"{name.upper()} ({where}) is no setting, and is not read"
-    expected = "take it away" if nearest is None else f"is {nearest} meant?"
-    assert problem["advice"].startswith(expected)
+    told = {problem["message"]: problem["advice"] for problem in problems}
+    assert len(told) == len(_NEAREST)
+    for name, nearest in _NEAREST.items():
+        advice = told[f"{name.upper()} ({where}) is no setting, and is not read"]
+        assert advice.startswith("take it away" if nearest is None else f"is {nearest} meant?")
 
 
 def test_a_name_that_is_no_setting_is_a_warning_at_start(tmp_path: Path) -> None:

@@ -687,6 +687,7 @@ COMPARED: dict[str, Compare] = {
 }
 
 
+@pytest.mark.long_on("postgresql")  # whose differences are none of the surfaces' (tests/fuzz/test_parity.py)
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("graphql_field", COMPARED)
 async def test_the_same_data_and_effects(anew: Gateway, graphql_field: str) -> None:

@@ -15,6 +15,7 @@ from tests.support.scheduling import part_of
         ("tests/a/test_b.py::test_c[postgresql-a [list]-0]", "tests/a/test_b.py on postgresql"),
         ("tests/a/test_b.py::test_c[first-sqlite]", "tests/a/test_b.py on sqlite"),
         ("tests/a/test_b.py::test_c[sqlite_file]", "tests/a/test_b.py"),
+        ("tests/browser/test_b.py::test_c[light]", "tests/browser"),
     ],
 )
 def test_a_module_is_dealt_out_by_database(test: str, part: str) -> None:

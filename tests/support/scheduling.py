@@ -9,9 +9,15 @@ from xdist.scheduler import LoadFileScheduling
 _DATABASE = re.compile(r"\[(?:[^\[]*-)?(sqlite|postgresql)\b")
 
 
+_BROWSER = "tests/browser"
+"""All of them share a browser and a service with its demo, which take a quarter of a minute to start."""
+
+
 def part_of(test: str) -> str:
     """Name the tests that are run in one process, one after the other, by the name of one of them."""
     file, _, name = test.partition("::")
+    if file.startswith(_BROWSER):
+        return _BROWSER
     database = _DATABASE.search(name)
     return f"{file} on {database[1]}" if database else file
 
