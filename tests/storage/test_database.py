@@ -18,7 +18,7 @@ from sqlmodel import col
 
 from contract.errors import Unavailable
 from storage import database as module
-from storage.base import as_uuid, new_id
+from storage.base import Money, as_uuid, new_id
 from storage.database import Database
 from storage.db_errors import is_statement_error, refusal_of
 from storage.tables import Account, Activity, Deal, Event, EventCounter, Organization, PipelineStage
@@ -258,6 +258,11 @@ async def test_without_statement_caches_nothing_stays_prepared(database_url: str
 AMOUNTS = [
     Decimal(text) for text in ("0", "0.0001", "0.5", "1", "9.9999", "10", "1500", "12.5", "999999999999999.9999")
 ]
+
+
+@pytest.mark.parametrize("text", ["1500", "1500.", "1500.0000", "000000000001500.0000"])
+def test_an_amount_keeps_the_zeros_before_its_point(text: str) -> None:
+    assert str(Money.decode(text)) == "1500"
 
 
 async def test_money_comes_back_exactly_and_in_order(database: Database, org: str) -> None:
