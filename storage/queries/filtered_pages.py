@@ -4,19 +4,21 @@ SQLite goes by one index, and takes a condition to leave few rows. So it would f
 status, read each with all that it links to, and sort them for the twenty newest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from sqlalchemy import (
+    CTE,
     BigInteger,
     ColumnElement,
     Integer,
     Table,
     bindparam,
+    case,
     func,
     literal_column,
-    not_,
+    or_,
     select,
     union_all,
 )
@@ -31,8 +33,8 @@ from storage.queries.page_order import of_phase, order_by, seen
 from storage.rows import Row
 from storage.statements import ORG_PARAM
 
-NEXT: Final = 1_000
-"""The rows that are looked at in the list's order before others are sought by the condition's index."""
+NEXT: Final = 50
+"""The rows that are looked at in the list's order for each of a page, before others are sought by another index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,52 +56,85 @@ class FilteredPage:
     @property
     def is_wanted(self) -> bool:
         """Whether an index may lead SQLite to far more rows than a page has, while another has the list's order."""
-        indexes, first = _indexes(self.listable.entity.__table__), self.terms[0][0]
-        if first.nullable or first.name not in indexes.of_all:
+        indexes, key = _indexes(self.listable.entity.__table__), self.terms[0][0]
+        if self.listable.joins or key.nullable or key.name not in indexes.of_all:
             return False
-        equal = {part.field for part in _compared(self.condition) if part.op is Op.EQ}
-        leads_there = not equal.isdisjoint(indexes.of_few) or any(
-            (name, first.name) in indexes.in_order for name in equal
-        )
-        return not (leads_there or equal.isdisjoint(indexes.of_all))
+        equal = {part.field for part in _compared(self.condition) if part.op is Op.EQ} - {key.name}
+        is_few = any(name in indexes.of_few or (name, key.name) in indexes.in_order for name in equal)
+        return not (is_few or equal.isdisjoint(indexes.of_all))
 
     def statement(self) -> AnySelect:
         """The page's rows in the list's order."""
         own, offset = self.listable.column("id"), bindparam("offset", type_=BigInteger())
         number: AnyColumn = _number(self.limit) + offset if self.has_offset else _number(self.limit)
-        near, meets = with_condition(self._behind(own), self.listable, self.condition)
-        near = self._ordered(near.where(self._is_near(), unsought(meets)), columns_of(self.listable))
-        first = near.limit(in_index_order(number)).cte("first")
-        others = narrowed(self._behind(own), self.listable, self.condition).where(not_(self._is_near()))
-        missing = number - select(func.count()).select_from(first).scalar_subquery()
-        rest = self._ordered(others, self._unsought).limit(missing).subquery()
-        found = union_all(select(first.c.id), select(rest.c.id)).subquery()
-        rows = self._ordered(self.listable.select(ORG_PARAM).where(own.in_(select(found.c.id))), self._unsought)
+        seam = self._seam()
+        plain, hidden = columns_of(self.listable), self._in_no_index_order
+        near, meets = with_condition(self._behind(plain), self.listable, self.condition)
+        # Only the list's index is left to SQLite, and the limit is no reason to sort (decision 1144).
+        near = self._ordered(near.where(*self._before(seam), unsought(meets)), plain)
+        met = near.limit(in_index_order(number)).cte("met")
+        others = narrowed(self._behind(hidden), self.listable, self.condition).where(self._from(seam))
+        missing = number - select(func.count()).select_from(met).scalar_subquery()
+        # Where the next rows are all there are, no other is looked at.
+        missing = case((_of(seam.c.value).is_(None), _number(0)), else_=missing)
+        rest = self._ordered(others, hidden).limit(missing).subquery()
+        found = union_all(select(met.c.id), select(rest.c.id)).subquery()
+        rows = self.listable.select(ORG_PARAM).where(own.in_(select(found.c.id)))
+        rows = self._ordered(rows, hidden)
         return rows.limit(_number(self.limit)).offset(offset if self.has_offset else None)
 
-    def _is_near(self) -> ColumnElement[bool]:
-        """Says whether a row is one of the next, or was made in the same moment as the last of them."""
-        key, is_descending = self.terms[0]
-        column, is_descending = self.listable.column(key.name), is_descending is not self.backward
-        behind, one = self._behind(column), _number(1)
-        forward, back = (column.desc(), column.asc()) if is_descending else (column.asc(), column.desc())
-        last_of_next = behind.order_by(forward).limit(one).offset(_number(NEXT - 1)).scalar_subquery()
-        last_of_all = behind.order_by(back).limit(one).scalar_subquery()
-        end = func.coalesce(last_of_next, last_of_all)
-        is_near: ColumnElement[bool] = column >= end if is_descending else column <= end
-        return is_near
+    def _seam(self) -> CTE:
+        """Where the next rows end: the `value` of the first that is none of them, if there is one; and the `last`.
 
-    def _behind(self, *columns: AnyColumn) -> AnySelect:
-        """These columns of what lies behind the cursor, whether it meets the condition or not."""
-        phase = of_phase(columns_of(self.listable), self.terms, self.phase, seen, reverse=self.backward)
-        return self.listable.select(ORG_PARAM, *columns).where(phase)
+        They are the next of the table, whatever of it the list has: only so its index is enough.
+        """
+        column, is_descending = self._first
+        behind = select(column).where(self.listable.entity.org_id == ORG_PARAM, self._phase(columns_of(self.listable)))
+        behind = behind.limit(_number(1))
+        forward, back = (column.desc(), column.asc()) if is_descending else (column.asc(), column.desc())
+        beyond = behind.order_by(forward).offset(_number(NEXT * self.limit))
+        last = behind.order_by(back)
+        return select(beyond.scalar_subquery().label("value"), last.scalar_subquery().label("last")).cte("seam")
+
+    def _before(self, seam: CTE) -> Sequence[ColumnElement[bool]]:
+        """Says that a row is one of the next: a bound for the index, and that none has the seam's own value."""
+        column, is_descending = self._first
+        value, end = _of(seam.c.value), _of(func.coalesce(seam.c.value, seam.c.last))
+        if is_descending:
+            return column >= end, or_(column > value, value.is_(None))
+        return column <= end, or_(column < value, value.is_(None))
+
+    def _from(self, seam: CTE) -> ColumnElement[bool]:
+        """Says that a row is none of the next, which is no bound for an index: the condition's is to be taken."""
+        column, is_descending = self._first
+        value, hidden = _of(seam.c.value), unsought(column)
+        is_beyond: ColumnElement[bool] = hidden <= value if is_descending else hidden >= value
+        return is_beyond
+
+    @property
+    def _first(self) -> tuple[AnyColumn, bool]:
+        """The column that the list is ordered by first, and whether the page goes down it."""
+        key, is_descending = self.terms[0]
+        return self.listable.column(key.name), is_descending is not self.backward
+
+    def _behind(self, columns: Columns) -> AnySelect:
+        """The identifiers of what lies behind the cursor by these columns, whether it meets the condition or not."""
+        return self.listable.select(ORG_PARAM, self.listable.column("id")).where(self._phase(columns))
+
+    def _phase(self, columns: Columns) -> ColumnElement[bool]:
+        return of_phase(columns, self.terms, self.phase, seen, reverse=self.backward)
 
     def _ordered(self, statement: AnySelect, columns: Columns) -> AnySelect:
         return statement.order_by(*order_by(columns, self.terms, reverse=self.backward))
 
-    def _unsought(self, name: str) -> list[AnyColumn]:
+    def _in_no_index_order(self, name: str) -> list[AnyColumn]:
         """The column for an order that no index is taken for."""
         return [unsought(self.listable.column(name))]
+
+
+def _of(column: AnyColumn) -> AnyColumn:
+    """The value of the only row that the column's source has."""
+    return select(column).scalar_subquery()
 
 
 def _number(value: int) -> AnyColumn:
@@ -120,9 +155,9 @@ class _Indexes(NamedTuple):
     """What the indexes of a table lead to, by the column that they have behind the organization."""
 
     of_all: frozenset[str]
-    """The columns of indexes that have each row."""
+    """The columns of indexes that have each row of the table."""
     of_few: frozenset[str]
-    """The columns of which a value leads to few rows: an index was made for nothing else."""
+    """The columns of indexes that have nothing more, which were made to find what has a value."""
     in_order: frozenset[tuple[str, str]]
     """The columns of which a value leads to rows in the order of another."""
 

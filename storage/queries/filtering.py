@@ -272,7 +272,7 @@ def narrowed(statement: AnySelect, listable: Listable[Row], condition: Condition
 def with_condition(
     statement: AnySelect, listable: Listable[Row], condition: Condition
 ) -> tuple[AnySelect, ColumnElement[bool]]:
-    """A select of the listable's rows with what a condition goes by, and the condition of each row.
+    """A select of the listable's rows, joined with the links that a condition goes by, and the condition of a row.
 
     Each link that the condition goes by is joined once, however many conditions are on the linked rows: a link leads
     to one row or none, so rows stay as many as they are. A sub-query for each condition would be asked for each row.
