@@ -7,7 +7,7 @@ all of them would read each child with all its columns, to throw most of them aw
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
-from sqlalchemy import TableValuedAlias, bindparam, column, func, literal_column, or_, select, true
+from sqlalchemy import TableValuedAlias, and_, bindparam, column, func, literal_column, or_, select, true
 from sqlalchemy.types import Integer
 
 from contract.criteria import Condition, ListQuery
@@ -68,12 +68,22 @@ async def pages_by_parent(
             """The first of one parent's rows."""
             return narrowed(statement.where(parent == its, behind), listable, shape).order_by(*ordered).limit(limit)
 
-        if is_lateral:
+        own = listable.column("id")
+        if is_lateral and listable.is_joined:
+            # Where PostgreSQL takes a parent to have few children, it would join what all of them link to, and sort
+            # them then.
+            rank = func.row_number().over(order_by=ordered).label("rank")
+            child = first(listable.select(ORG_PARAM, own, beside=(rank,))).lateral("child")
+            of_parents = select(child, its.label(_PARENT)).select_from(asked.join(child, true())).subquery("of_parents")
+            found = listable.select(ORG_PARAM, beside=(of_parents.c[_PARENT], of_parents.c.rank))
+            # A child that links lead to may be of several parents. Of any other the parent is no index to go by.
+            of_one = parent == of_parents.c[_PARENT] if listable.joins else true()
+            found = found.join(of_parents, and_(own == of_parents.c.id, of_one))
+        elif is_lateral:
             rank = func.row_number().over(order_by=ordered).label("rank")
             child = first(listable.select(ORG_PARAM, beside=(rank,))).lateral("child")
             found = select(child, its.label(_PARENT)).select_from(asked.join(child, true()))
         else:
-            own = listable.column("id")
             rank = func.row_number().over(partition_by=its, order_by=ordered).label("rank")
             sought = own.in_(first(listable.select(ORG_PARAM, own)).correlate(asked))
             found = listable.select(ORG_PARAM, beside=(its.label(_PARENT), rank)).where(unsought(parent) == its, sought)

@@ -139,6 +139,11 @@ class Listable(Generic[RowT]):
         held += [self.needs == literal_column(f"'{group}'", Text()) for group in sorted(groups)]
         return replace(self, name=f"{self.name} for {named}", fixed=(*self.fixed, or_(*held)))
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether its rows have something of other tables."""
+        return bool(self._wanted()[1])
+
     def has_link(self, name: str) -> bool:
         """Says whether the row that the link leads to is joined in."""
         return self.selected is not None and any(name == link for link, _ in self.selected[1])

@@ -142,6 +142,32 @@ async def test_pages_of_a_deals_contacts_and_meetings(one: Tenant) -> None:
     assert ([m["subject"] for m in page["nodes"]], page["pageInfo"]["hasNextPage"]) == (["1"], False)
 
 
+async def test_a_contact_of_several_deals_is_listed_once_below_each(one: Tenant) -> None:
+    """With what it links to, in one statement for all deals (decision 1140)."""
+    account = Account(name="A")
+    contacts = [Contact(id=new_id(), last_name=str(i), account_id=account.id) for i in range(3)]
+    deals = [Deal(id=new_id(), name=str(i)) for i in range(3)]
+    await one.add(account, *contacts, *deals)
+    pairs = {"0": (0, 1, 2), "1": (1, 2), "2": (2,)}
+    await one.add(
+        *(
+            DealContact(
+                deal_id=deals[int(name)].id, contact_id=contacts[i].id, role=name, linked_at=START + timedelta(i)
+            )
+            for name, numbers in pairs.items()
+            for i in numbers
+        )
+    )
+    query = """{ deals { nodes { name contacts(first: 2) {
+      edges { role node { lastName account { name } } } pageInfo { hasNextPage } } } } }"""
+    listed = {deal["name"]: deal["contacts"] for deal in (await one.ask(query))["nodes"]}
+    for name, numbers in pairs.items():
+        assert listed[name] == {
+            "edges": [{"role": name, "node": {"lastName": str(i), "account": {"name": "A"}}} for i in numbers[:2]],
+            "pageInfo": {"hasNextPage": len(numbers) > 2},
+        }
+
+
 async def test_the_board(one: Tenant, two: Tenant) -> None:
     stages = [PipelineStage(name=n, position=p) for n, p in (("second", 1), ("first", 0), ("empty", 2))]
     await one.add(*stages, Account(name="A"))

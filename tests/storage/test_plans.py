@@ -649,6 +649,23 @@ async def test_the_deals_of_each_stage(seeded: Seeded) -> None:
         assert seeded.dialect != "sqlite" or any("(org_id=? AND id=?)" in step for step in plan.steps), plan
 
 
+async def test_what_is_not_shown_of_each_stage_is_joined_with_nothing(seeded: Seeded) -> None:
+    """Decision 1140. PostgreSQL takes a stage to have few deals, where there are many organizations."""
+    async with seeded.session() as session:
+        stages = [row.id for row in (await paging.page(session, listables.STAGES, ListQuery())).rows]
+    linked = listables.DEALS.selecting(Selection(frozenset({"id"}), frozenset({("account", frozenset({"name"}))})))
+    [sent] = await seeded.sent(
+        lambda session: child_pages.pages_by_parent(
+            session, linked, col(Deal.stage_id), stages, listing(Order("created_at"), first=SIZE)
+        )
+    )
+    assert sent.text.count("JOIN accounts") == 1
+    found = sent.text.partition(f"LIMIT {SIZE + 1}")[0].rpartition("(SELECT deals.id")[2]
+    assert "accounts" not in found
+    for plan in await explain(seeded, sent):
+        assert plan.rows <= 6 * len(stages) * (SIZE + 1), plan
+
+
 async def test_the_board_is_added_up_from_the_roll_up(seeded: Seeded) -> None:
     """Decision 1141; what the roll-up does not know is added up from the deals."""
     [whole] = await seeded.sent(lambda session: deals.totals(session, EVERYTHING))
