@@ -7,14 +7,13 @@ all of them would read each child with all its columns, to throw most of them aw
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
-from sqlalchemy import TableValuedAlias, and_, bindparam, column, func, literal_column, or_, select, true
-from sqlalchemy.types import Integer
+from sqlalchemy import TableValuedAlias, and_, bindparam, column, func, or_, select, true
 
 from contract.criteria import Condition, ListQuery
 from storage.base import Identifier
 from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries.along_tags import columns_of
-from storage.queries.dialects import Dialectal, unseen, unsought
+from storage.queries.dialects import Dialectal, literal_number, unseen, unsought
 from storage.queries.filtering import bind, in_list, narrowed
 from storage.queries.list_conditions import TextList
 from storage.queries.listable import Listable
@@ -60,7 +59,7 @@ async def pages_by_parent(
         terms, columns = listable.terms(order), columns_of(listable)
         ordered = order_by(columns, terms)
         behind = or_(*(of_phase(columns, terms, phase, unseen, reverse=False) for phase in phases))
-        limit = literal_column(str(size + 1), Integer)
+        limit = literal_number(size + 1)
         asked = _asked(is_lateral=is_lateral)
         its = asked.c.value
 
@@ -69,20 +68,19 @@ async def pages_by_parent(
             return narrowed(statement.where(parent == its, behind), listable, shape).order_by(*ordered).limit(limit)
 
         own = listable.column("id")
-        if is_lateral and listable.is_joined:
+        if is_lateral:
             # Where PostgreSQL takes a parent to have few children, it would join what all of them link to, and sort
-            # them then.
+            # them then: so they are found by their identifiers.
+            wanted = (own,) if listable.is_joined else ()
             rank = func.row_number().over(order_by=ordered).label("rank")
-            child = first(listable.select(ORG_PARAM, own, beside=(rank,))).lateral("child")
-            of_parents = select(child, its.label(_PARENT)).select_from(asked.join(child, true())).subquery("of_parents")
-            found = listable.select(ORG_PARAM, beside=(of_parents.c[_PARENT], of_parents.c.rank))
-            # A child that links lead to may be of several parents. Of any other the parent is no index to go by.
-            of_one = parent == of_parents.c[_PARENT] if listable.joins else true()
-            found = found.join(of_parents, and_(own == of_parents.c.id, of_one))
-        elif is_lateral:
-            rank = func.row_number().over(order_by=ordered).label("rank")
-            child = first(listable.select(ORG_PARAM, beside=(rank,))).lateral("child")
+            child = first(listable.select(ORG_PARAM, *wanted, beside=(rank,))).lateral("child")
             found = select(child, its.label(_PARENT)).select_from(asked.join(child, true()))
+            if wanted:
+                of_parents = found.subquery("of_parents")
+                # A child that links lead to may be of several parents. Of any other the parent is no index to go by.
+                of_one = parent == of_parents.c[_PARENT] if listable.joins else true()
+                found = listable.select(ORG_PARAM, beside=(of_parents.c[_PARENT], of_parents.c.rank))
+                found = found.join(of_parents, and_(own == of_parents.c.id, of_one))
         else:
             rank = func.row_number().over(partition_by=its, order_by=ordered).label("rank")
             sought = own.in_(first(listable.select(ORG_PARAM, own)).correlate(asked))

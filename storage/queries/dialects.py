@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
-from sqlalchemy import BindParameter, ColumnElement, Integer
+from sqlalchemy import BindParameter, ColumnElement, Integer, literal_column
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -60,6 +60,11 @@ def unseen(parameter: BindParameter[object]) -> AnyParameter:
     hidden = _unseen(parameter)
     hidden.type = parameter.type
     return hidden
+
+
+def literal_number(number: int) -> AnyColumn:
+    """The number as a part of the statement's text: a planner knows it, and it is no parameter."""
+    return literal_column(str(number), Integer)
 
 
 class _in_index_order(Dialectal[int]):

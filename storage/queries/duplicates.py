@@ -21,7 +21,7 @@ from storage.base import PlainText, Record
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.match_triggers import MATCHED, Matched
 from storage.new_rows import model_named, new_row
-from storage.queries.dialects import unseen
+from storage.queries.dialects import literal_number, unseen
 from storage.queries.filtering import in_list
 from storage.queries.words import word
 from storage.statements import ORG_PARAM
@@ -46,22 +46,18 @@ class Shared:
     key: str
 
 
-def _number(number: int) -> AnyColumn:
-    return literal_column(str(number), Integer)
-
-
 def _having(entity: AnyEntity, kind: MergeableKind, key: AnyColumn) -> tuple[AnyColumn, ...]:
     return entity.org_id == ORG_PARAM, entity.kind == word(kind), entity.key == key
 
 
 def _is_shown(kind: MergeableKind) -> tuple[AnyColumn, ...]:
     """Says whether a key is a group to be shown."""
-    few = or_(col(MatchGroup.sign) != word(_NAMESAKES), col(MatchGroup.size) <= _number(NAMESAKES_MAX))
+    few = or_(col(MatchGroup.sign) != word(_NAMESAKES), col(MatchGroup.size) <= literal_number(NAMESAKES_MAX))
     own = col(MatchGroup.org_id) == ORG_PARAM, col(MatchGroup.kind) == word(kind)
-    pairs = col(MatchGroup.size) * (col(MatchGroup.size) - _number(1)) / _number(2)
+    pairs = col(MatchGroup.size) * (col(MatchGroup.size) - literal_number(1)) / literal_number(2)
     # In this order: nothing is looked for where there cannot be a surer one, as with most keys of an import.
     is_foremost = or_(col(MatchGroup.sign) == word(_matched(kind).surest), ~_is_within_a_surer_one(kind))
-    return (*own, col(MatchGroup.size) > _number(1), few, is_foremost, _dismissed(kind) < pairs)
+    return (*own, col(MatchGroup.size) > literal_number(1), few, is_foremost, _dismissed(kind) < pairs)
 
 
 def _matched(kind: MergeableKind) -> Matched:
@@ -89,7 +85,7 @@ def _is_within_a_surer_one(kind: MergeableKind) -> AnyColumn:
         select(one.record_id)
         .where(*_having(one, kind, col(MatchGroup.key)))
         .order_by(one.record_id)
-        .limit(_number(1))
+        .limit(literal_number(1))
         .correlate(MatchGroup)
         .scalar_subquery()
     )

@@ -12,12 +12,11 @@ from sqlalchemy import (
     CTE,
     BigInteger,
     ColumnElement,
-    Integer,
     Table,
     bindparam,
     case,
     func,
-    literal_column,
+    not_,
     or_,
     select,
     union_all,
@@ -26,10 +25,10 @@ from sqlalchemy import (
 from contract.criteria import All, Compare, Condition, Op
 from storage.expressions import AnyColumn, AnySelect
 from storage.queries.along_tags import Columns, columns_of
-from storage.queries.dialects import in_index_order, unsought
+from storage.queries.dialects import in_index_order, literal_number, unsought
 from storage.queries.filtering import narrowed, with_condition
 from storage.queries.listable import Listable, Terms
-from storage.queries.page_order import of_phase, order_by, seen
+from storage.queries.page_order import bound, of_phase, order_by, seen
 from storage.rows import Row
 from storage.statements import ORG_PARAM
 
@@ -66,7 +65,7 @@ class FilteredPage:
     def statement(self) -> AnySelect:
         """The page's rows in the list's order."""
         own, offset = self.listable.column("id"), bindparam("offset", type_=BigInteger())
-        number: AnyColumn = _number(self.limit) + offset if self.has_offset else _number(self.limit)
+        number: AnyColumn = literal_number(self.limit) + offset if self.has_offset else literal_number(self.limit)
         seam = self._seam()
         plain, hidden = columns_of(self.listable), self._in_no_index_order
         near, meets = with_condition(self._behind(plain), self.listable, self.condition)
@@ -76,23 +75,22 @@ class FilteredPage:
         others = narrowed(self._behind(hidden), self.listable, self.condition).where(self._from(seam))
         missing = number - select(func.count()).select_from(met).scalar_subquery()
         # Where the next rows are all there are, no other is looked at.
-        missing = case((_of(seam.c.value).is_(None), _number(0)), else_=missing)
+        missing = case((_of(seam.c.value).is_(None), literal_number(0)), else_=missing)
         rest = self._ordered(others, hidden).limit(missing).subquery()
         found = union_all(select(met.c.id), select(rest.c.id)).subquery()
-        rows = self.listable.select(ORG_PARAM).where(own.in_(select(found.c.id)))
-        rows = self._ordered(rows, hidden)
-        return rows.limit(_number(self.limit)).offset(offset if self.has_offset else None)
+        rows = self._ordered(self.listable.select(ORG_PARAM).where(own.in_(select(found.c.id))), hidden)
+        return rows.limit(literal_number(self.limit)).offset(offset if self.has_offset else None)
 
     def _seam(self) -> CTE:
-        """Where the next rows end: the `value` of the first that is none of them, if there is one; and the `last`.
+        """Finds where the next rows end: the `value` of the first that is none of them, if there is one; the `last`.
 
         They are the next of the table, whatever of it the list has: only so its index is enough.
         """
         column, is_descending = self._first
         behind = select(column).where(self.listable.entity.org_id == ORG_PARAM, self._phase(columns_of(self.listable)))
-        behind = behind.limit(_number(1))
+        behind = behind.limit(literal_number(1))
         forward, back = (column.desc(), column.asc()) if is_descending else (column.asc(), column.desc())
-        beyond = behind.order_by(forward).offset(_number(NEXT * self.limit))
+        beyond = behind.order_by(forward).offset(literal_number(NEXT * self.limit))
         last = behind.order_by(back)
         return select(beyond.scalar_subquery().label("value"), last.scalar_subquery().label("last")).cte("seam")
 
@@ -100,16 +98,12 @@ class FilteredPage:
         """Says that a row is one of the next: a bound for the index, and that none has the seam's own value."""
         column, is_descending = self._first
         value, end = _of(seam.c.value), _of(func.coalesce(seam.c.value, seam.c.last))
-        if is_descending:
-            return column >= end, or_(column > value, value.is_(None))
-        return column <= end, or_(column < value, value.is_(None))
+        return bound(column, not is_descending, end), or_(not_(bound(column, is_descending, value)), value.is_(None))
 
     def _from(self, seam: CTE) -> ColumnElement[bool]:
         """Says that a row is none of the next, which is no bound for an index: the condition's is to be taken."""
         column, is_descending = self._first
-        value, hidden = _of(seam.c.value), unsought(column)
-        is_beyond: ColumnElement[bool] = hidden <= value if is_descending else hidden >= value
-        return is_beyond
+        return bound(unsought(column), is_descending, _of(seam.c.value))
 
     @property
     def _first(self) -> tuple[AnyColumn, bool]:
@@ -137,10 +131,6 @@ def _of(column: AnyColumn) -> AnyColumn:
     return select(column).scalar_subquery()
 
 
-def _number(value: int) -> AnyColumn:
-    return literal_column(str(value), Integer)
-
-
 def _compared(condition: Condition) -> Iterator[Compare]:
     """Yields the comparisons that each row has to meet."""
     match condition:
@@ -152,7 +142,7 @@ def _compared(condition: Condition) -> Iterator[Compare]:
 
 
 class _Indexes(NamedTuple):
-    """What the indexes of a table lead to, by the column that they have behind the organization."""
+    """Says what the indexes of a table lead to, by the column that they have behind the organization."""
 
     of_all: frozenset[str]
     """The columns of indexes that have each row of the table."""

@@ -61,7 +61,7 @@ def of_phase(columns: Columns, terms: Terms, phase: str, place: Place, *, revers
     match phase:
         case "beyond":
             # Each index that is merged into the list starts where the page does.
-            others = [_bound(column, *directions[0][1:]) for column in columns(terms[0][0].name)[1:]]
+            others = [bound(column, *directions[0][1:]) for column in columns(terms[0][0].name)[1:]]
             return and_(_beyond(directions), *others)
         case "values":
             return and_(first.is_not(None))
@@ -78,9 +78,10 @@ def _beyond(directions: Sequence[tuple[AnyColumn, bool, AnyParameter]]) -> Colum
     strictly: ColumnElement[bool] = column < value if descending else column > value
     if len(directions) == 1:
         return strictly
-    return and_(_bound(column, descending, value), or_(strictly, _beyond(directions[1:])))
+    return and_(bound(column, descending, value), or_(strictly, _beyond(directions[1:])))
 
 
-def _bound(column: AnyColumn, descending: bool, value: AnyParameter) -> ColumnElement[bool]:
+def bound(column: AnyColumn, descending: bool, value: AnyParameter) -> ColumnElement[bool]:
+    """Says that the column is not before the value in this direction."""
     clause: ColumnElement[bool] = column <= value if descending else column >= value
     return clause

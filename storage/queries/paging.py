@@ -10,12 +10,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 import orjson
-from sqlalchemy import (
-    BigInteger,
-    bindparam,
-    func,
-    literal_column,
-)
+from sqlalchemy import BigInteger, bindparam, func
 from sqlalchemy.types import Date, DateTime, Integer
 
 from contract.criteria import Condition, ListQuery, Order, PageWindow
@@ -24,7 +19,7 @@ from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
 from storage.queries.along_tags import AlongTags, Columns
-from storage.queries.dialects import in_index_order, unseen
+from storage.queries.dialects import in_index_order, literal_number, unseen
 from storage.queries.filtered_pages import FilteredPage
 from storage.queries.filtering import (
     ALWAYS,
@@ -148,7 +143,7 @@ class _PageStatement:
         # A first page skips none: for the number of the organization's rows alone the planner would plan it each time.
         if self.has_offset or (self.is_in_order and self.phase == "all" and self.parent is None):
             statement = statement.offset(place(bindparam("offset", type_=BigInteger())))
-        number = literal_column(str(self.limit), Integer)
+        number = literal_number(self.limit)
         statement = statement.limit(in_index_order(number) if self.is_in_order else number)
         if not self.is_bounded:
             return statement

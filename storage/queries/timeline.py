@@ -38,7 +38,7 @@ from storage.event_types import event_name
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.joined_rows import FeedItem
 from storage.new_rows import model_named
-from storage.queries.dialects import unseen
+from storage.queries.dialects import literal_number, unseen
 from storage.queries.filtering import id_matches, in_list
 from storage.queries.row_size_limit import check_size_limit, with_size_limit_window
 from storage.queries.words import word
@@ -238,13 +238,13 @@ async def pages(
 def _first(arm: _Arm, parent: AnyColumn, size: int, *, is_behind: bool) -> AnySelect:
     """The first items of an arm, and one more."""
     rows = arm.select().where(arm.parent == parent, arm.behind if is_behind else true())
-    return rows.order_by(*arm.order).limit(_number(size + 1))
+    return rows.order_by(*arm.order).limit(literal_number(size + 1))
 
 
 def _merged(selects: Sequence[AnySelect], size: int) -> AnySelect:
     each = [select(one.subquery(f"arm_{number}")) for number, one in enumerate(selects)]
     items = union_all(*each).subquery("items") if len(each) > 1 else selects[0].subquery("items")
-    return select(items).order_by(items.c.at.desc(), items.c.id.asc()).limit(_number(size + 1))
+    return select(items).order_by(items.c.at.desc(), items.c.id.asc()).limit(literal_number(size + 1))
 
 
 def _of_one(arms: Sequence[_Arm], size: int, *, is_behind: bool) -> AnySelect:
@@ -269,14 +269,10 @@ def _ranked(arms: Sequence[_Arm], size: int, *, is_behind: bool) -> AnySelect:
         rank = func.row_number().over(partition_by=arm.parent, order_by=arm.order).label("rank")
         rows = arm.select(arm.parent.label("parent_id"), rank).where(in_list(arm.parent, "ids"))
         ranked = (rows.where(arm.behind) if is_behind else rows).subquery(f"arm_{number}")
-        firsts.append(select(ranked).where(ranked.c.rank <= _number(size + 1)))
+        firsts.append(select(ranked).where(ranked.c.rank <= literal_number(size + 1)))
     if len(firsts) == 1:
         return firsts[0]
     return select(union_all(*firsts).subquery("items"))
-
-
-def _number(number: int) -> AnyColumn:
-    return literal_column(str(number), Integer)
 
 
 async def counts(session: TenantSession, subject: str, ids: Sequence[str]) -> dict[str, int]:
