@@ -158,7 +158,7 @@ async def test_pages_by_offset(filled: tuple[str, str], monkeypatch: pytest.Monk
 def skewed(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """A file that is told what its columns hold on the average, and whose values are not like that.
 
-    Of 900 deals the oldest alone is won, every fifth is lost, and one owner has two thirds, each other one a single deal.
+    Of 900 deals the oldest alone is won, every fifth is lost, and one owner has two thirds, each other a single deal.
     All were updated at one moment. Ten of 2,010 activities are calls.
     """
     file = tmp_path_factory.mktemp("skewed") / "crm.db"
