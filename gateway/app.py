@@ -4,7 +4,7 @@ import asyncio
 import gc
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -42,6 +42,7 @@ from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.pages import docs_page, first_page, placed, static_mount
 from gateway.runtime import Runtime
 from gateway.server.shutdown import noticing
+from gateway.server.worker_process import WorkerProcess
 from gateway.settings import Settings
 from gateway.tracing.documents import TracedExecutor, note_fallback
 from gateway.tracing.requests import TracedRequests
@@ -59,23 +60,29 @@ from transport.streams import Streams
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def create(settings: Settings | None = None, *, demo: bool = False) -> Starlette:
-    """The application for these settings; each process makes its own. A demo takes the codes of its links."""
+def create(settings: Settings | None = None, *, demo: bool = False, beside: bool = False) -> Starlette:
+    """The application for these settings; each process makes its own. A demo takes the codes of its links.
+
+    `beside` lets a process beside this one run the jobs, where the settings want that.
+    """
     settings = settings or Settings()
     logs.configure(settings)
     runtime = Runtime(settings, feeds=_feeds() if demo else None)
-    return application(runtime, working=settings.worker, taking=settings.chat, demo=demo, hosts=hosts_of(settings))
+    working: bool | WorkerProcess = settings.worker
+    if working and beside and settings.worker_beside:
+        working = WorkerProcess(demo=demo, silence_seconds=settings.job_lease_seconds)
+    return application(runtime, working=working, taking=settings.chat, demo=demo, hosts=hosts_of(settings))
 
 
 def application(
     runtime: Runtime,
     *,
-    working: bool = False,
+    working: WorkerProcess | bool = False,
     taking: bool = False,
     demo: bool = False,
     hosts: frozenset[str] | None = None,
 ) -> Starlette:
-    """The application over services that are made already; `working` runs background jobs beside it.
+    """The application over services that are made already; `working` runs background jobs, here or in that process.
 
     `taking` goes on with the runs of chats whose process died.
 
@@ -141,9 +148,11 @@ def _noted_fallback(reason: str) -> None:
 
 
 @asynccontextmanager
-async def _living(runtime: Runtime, metrics: MetricsEndpoint, *, working: bool, taking: bool) -> AsyncIterator[None]:
+async def _living(
+    runtime: Runtime, metrics: MetricsEndpoint, *, working: WorkerProcess | bool, taking: bool
+) -> AsyncIterator[None]:
     """Keep the services running for as long as the application does."""
-    beside = (runtime.working() if working else nullcontext(), runtime.taking() if taking else nullcontext())
+    beside = (_working(runtime, working), runtime.taking() if taking else nullcontext())
     async with runtime.running(), beside[0], beside[1], metrics.running():
         # What is there now stays: the collector need not walk it again and again while requests are served.
         gc.collect()
@@ -153,6 +162,13 @@ async def _living(runtime: Runtime, metrics: MetricsEndpoint, *, working: bool, 
             yield
         runtime.stopping.set()
         await ending
+
+
+def _working(runtime: Runtime, working: WorkerProcess | bool) -> AbstractAsyncContextManager[object]:
+    """Have jobs run, by the process that is given, by this one, or by none that belongs to it."""
+    if isinstance(working, bool):
+        return runtime.working() if working else nullcontext()
+    return runtime.working_beside(working)
 
 
 def _middleware(settings: Settings, hosts: frozenset[str] | None, stopping: asyncio.Event) -> list[Middleware]:

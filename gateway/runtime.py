@@ -66,6 +66,7 @@ from storage.queries import jobs
 from transport.readiness import Check
 
 if TYPE_CHECKING:
+    from gateway.server.worker_process import WorkerProcess
     from gateway.tracing.library import Tracer
     from jobs.worker import Worker
 
@@ -172,7 +173,7 @@ class Runtime:
         """Set when the service begins to end: streams end with it."""
         self._lease = timedelta(seconds=settings.job_lease_seconds)
         self.readiness = Readiness(self._probes())
-        self.worker: Worker | None = None
+        self.worker: Worker | WorkerProcess | None = None
         self.closing: list[Callable[[], Awaitable[None]]] = []
         """Ends what others have begun in this process, before its services close."""
         self.errors = reports_of(settings)
@@ -315,6 +316,13 @@ class Runtime:
         finally:
             await self.worker.stop(LAST_WORK_SECONDS)
 
+    @asynccontextmanager
+    async def working_beside(self, process: "WorkerProcess") -> AsyncIterator[None]:
+        """Have the process beside this one run the jobs meanwhile."""
+        self.worker = process
+        async with process.followed(self.database, self.services.feed):
+            yield
+
     def _probes(self) -> dict[str, Probe]:
         url = self.settings.database_url.get_secret_value()
         probes: dict[str, Probe] = {
@@ -356,7 +364,7 @@ class Runtime:
         """A worker that is to run here has to beat; whether others do elsewhere is said, and fails nothing."""
         if self.worker is not None:
             beats = self.worker.is_beating
-            return Check("worker", beats, "runs jobs in this process" if beats else "does not beat")
+            return Check("worker", beats, f"runs jobs {self.worker.where}" if beats else "does not beat")
         try:
             async with self.database.directory() as session:
                 number = await jobs.beating(session, now() - self._lease)

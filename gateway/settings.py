@@ -287,11 +287,15 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
         json_schema_extra={"unit": "tokens"},
     )
     worker: bool = Field(default=True, description="Whether `serve` runs background jobs too.")
+    worker_beside: bool = Field(
+        default=True,
+        description="Whether these have a process of their own, which requests hardly feel and which takes memory.",
+    )
     worker_nice: int = Field(
         default=10,
         ge=0,
         le=19,
-        description="By how much `worker` gives way on the processor to other processes, such as `serve`; 0 for not.",
+        description="By how much a process of jobs gives way on the processor to others, such as servers; 0 for not.",
         json_schema_extra={"unit": "niceness"},
     )
     job_lease_seconds: float = Field(

@@ -44,6 +44,8 @@ Count = Callable[[str, str, float], None]
 class Worker:
     """Runs jobs from `start` to `stop`."""
 
+    where = "in this process"
+
     def __init__(
         self,
         database: Database,

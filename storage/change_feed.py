@@ -190,7 +190,8 @@ class ChangeFeed:
         if channel is not None:
             channel.wake()
 
-    def _hear(self, organization: str) -> None:
+    def hear(self, organization: str) -> None:
+        """Take another process's word that something was committed there."""
         self.wake(organization)
         for heard in self._database.heard:
             heard(organization)
@@ -215,7 +216,7 @@ class ChangeFeed:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Listen to other processes, and tell them; what cannot be heard is found a moment later all the same."""
-        listener = Listener(self._database, self._listen_url, self._hear, self._wake_all)
+        listener = Listener(self._database, self._listen_url, self.hear, self._wake_all)
         listening = None
         if self._database.dialect == "postgresql":
             listening = asyncio.create_task(listener.run())

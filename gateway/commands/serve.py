@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,7 +57,8 @@ def serve(
         loaded()
         with _adding_up():
             _serve_many(Config(make, configuration, silence_seconds=SILENCE_SECONDS), listening, words)
-    else:
+        return
+    with _adding_up() if configuration.worker and configuration.worker_beside else nullcontext():
         from gateway.server.serving import Server
 
         words = prepare()
@@ -75,7 +76,7 @@ def made(configuration: "Settings", *, demo: bool) -> "Starlette":
     """The application, loaded by the process that serves it: who supervises others stays without (decision 900)."""
     from gateway.app import create
 
-    return create(configuration, demo=demo)
+    return create(configuration, demo=demo, beside=True)
 
 
 def _prepared(configuration: "Settings", listening: socket.socket, *, demo_data: bool, migrating: bool) -> str:

@@ -1,10 +1,21 @@
 """`worker`: only the job worker, any number of them beside any number of `serve --no-worker`."""
 
+import socket
+from typing import Annotated
+
+import typer
+
 from gateway.commands.outcome import settings_to_serve
 
 
-def worker() -> None:
+def worker(
+    line: Annotated[int | None, typer.Option(hidden=True, help="The line to the server that started this.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", hidden=True, help="Whether that has demo data.")] = False,
+) -> None:
     """Run background jobs, without the HTTP service."""
-    from gateway.commands.working import work
+    from gateway.commands.working import work, work_beside
 
-    work(settings_to_serve())
+    if line is None:
+        work(settings_to_serve())
+    else:
+        work_beside(settings_to_serve(), socket.socket(fileno=line), demo=demo)

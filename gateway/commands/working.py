@@ -1,9 +1,10 @@
-"""Runs background jobs in a process of their own; `worker` starts it."""
+"""Runs background jobs in a process of their own; `worker` starts it, and `serve` one beside each server."""
 
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 
 import uvicorn
@@ -22,7 +23,13 @@ from gateway.observability.apart import operators_app
 from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.runtime import Runtime
 from gateway.server.shutdown import end_by_force
+from gateway.server.worker_link import Link, linked
 from gateway.settings import Settings
+from jobs.worker import Worker
+from providers.accounts.ical import LocalFeed
+from storage.meanwhile import meanwhile
+
+_STATE_SECONDS = 1.0
 
 
 def work(configuration: Settings) -> None:
@@ -35,8 +42,44 @@ def work(configuration: Settings) -> None:
     asyncio.run(_work(configuration))
 
 
-async def _work(configuration: Settings) -> None:
-    await bring_up_to_date(configuration)
+def work_beside(configuration: Settings, line: socket.socket, *, demo: bool) -> None:
+    """Run them until the server at the other end of the line ends, or is gone (decision 1182).
+
+    The server has looked at the settings and brought the tables up to date.
+    """
+    os.nice(configuration.worker_nice)
+    logs.configure(configuration)
+    loaded()
+    asyncio.run(_work_beside(configuration, line, demo=demo))
+
+
+async def _work_beside(configuration: Settings, line: socket.socket, *, demo: bool) -> None:
+    ended = _told_to_end()
+    runtime = Runtime(configuration, feeds=_demo_feeds() if demo else None)
+    async with runtime.running(), runtime.working() as worker, MetricsEndpoint(runtime).running():
+        link = await linked(line, runtime.services.feed, ended=ended)
+        if runtime.database.dialect == "sqlite":
+            runtime.database.committed.append(link.tell)
+        async with meanwhile(_state(link, worker)):
+            await ended.wait()
+        end_by_force()
+
+
+def _demo_feeds() -> Mapping[str, LocalFeed]:
+    from gateway.demo.calendar import FEEDS  # with all that seeds a demo
+
+    return FEEDS
+
+
+async def _state(link: Link, worker: Worker) -> None:
+    """Say each second whether the worker works."""
+    while True:
+        link.state(works=worker.is_beating)
+        await asyncio.sleep(_STATE_SECONDS)
+
+
+def _told_to_end() -> asyncio.Event:
+    """Set once a signal tells this process to end, which then does not last."""
     ended = asyncio.Event()
 
     def end() -> None:
@@ -45,6 +88,12 @@ async def _work(configuration: Settings) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end)
+    return ended
+
+
+async def _work(configuration: Settings) -> None:
+    await bring_up_to_date(configuration)
+    ended = _told_to_end()
     runtime = Runtime(configuration)
     metrics = MetricsEndpoint(runtime)
     port = configuration.metrics_port

@@ -139,7 +139,7 @@ async def test_serve_without_a_worker_says_whether_one_works_elsewhere(
         counted = await asyncio.to_thread(lambda: httpx.get(f"{service.address}/metrics").text)
         assert 'crm_job_attempts_total{kind="unknown",outcome="failed"} 1.0' in counted
     for arguments, message in (
-        ((), "runs jobs in this process"),
+        ((), "runs jobs in a process beside this one"),
         (("--no-worker",), "not in this process; none beating elsewhere"),
     ):
         with Service(tmp_path, "--workers", "2", *arguments, CRM_DATABASE_URL=database_url) as service:

@@ -84,8 +84,8 @@ def _processor_seconds(pid: int) -> float:
 class Service:
     """`crm-gateway serve` on a free port; made once it has printed its address, ended when the block is left.
 
-    It begins with the program loaded and a file of its own migrated, unless it is to start `afresh`, or starts further
-    processes itself.
+    It begins with the program loaded and a file of its own migrated, and runs its jobs itself, unless it is to start
+    `afresh`, or starts further processes anyway.
     """
 
     def __init__(self, folder: Path, *arguments: str, afresh: bool = False, **settings: str) -> None:
@@ -101,7 +101,8 @@ class Service:
             else:
                 if "CRM_DATABASE_URL" not in settings and "--no-migrate" not in words:
                     _prepare(Path(surroundings["CRM_DATA_DIR"]) / "crm.sqlite3")
-                self._process = Forked(words, folder, surroundings, self._printed, self.log)
+                within = {"CRM_WORKER_BESIDE": "0"}
+                self._process = Forked(words, folder, within | surroundings, self._printed, self.log)
         self.banner = self._banner()
         self.seconds = time.monotonic() - began
         """From the command to the printed address."""
