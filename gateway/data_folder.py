@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 _DATA = "CRM_DATA_DIR"
 _DATABASE, _ARTIFACTS = f"CRM_DATABASE_URL (or {_DATA})", f"CRM_ARTIFACTS_URL (or {_DATA})"
-_BESIDE = ("", "-wal", "-shm", "-journal", ".lock")
+_BESIDE = ("", "-wal", "-shm", "-journal", ".lock", ".next", ".turn")
 """The endings of what SQLite and the service put beside a database file, and of the file itself."""
 
 

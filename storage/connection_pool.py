@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import asyncpg
 
 from contract.limits import CONNECTION_SECONDS
+from storage.file_turn import FileTurn
 from storage.postgres.tenant_connection import TenantConnection
 from storage.turns import Group, Turns
 
@@ -55,16 +56,22 @@ HOLDER: ContextVar[Holder | None] = ContextVar("holder", default=None)
 class Taken:
     """A connection that somebody has, in the turn of a group."""
 
-    __slots__ = ("_holder", "_turns", "driver", "group")
+    __slots__ = ("_file", "_holder", "_turns", "driver", "group")
 
-    def __init__(self, driver: Driver, turns: Turns, group: Group, holder: Holder | None) -> None:
+    def __init__(
+        self, driver: Driver, turns: Turns, group: Group, holder: Holder | None, file: FileTurn | None = None
+    ) -> None:
+        """`file` is the turn among processes, where it came with one."""
         self.driver = driver
         self.group = group
         self._turns = turns
+        self._file = file
         self._holder = holder
 
     def leave(self) -> None:
         """Give the turn to whoever is next."""
+        if self._file is not None:
+            self._file.give_back()
         self._turns.give_back(self.group)
         if self._holder is not None:
             self._holder.count -= 1
@@ -78,8 +85,17 @@ class Connections:
     schema and pages of its own: those that a burst had made are closed again (decision 1042).
     """
 
-    def __init__(self, open: Callable[[], Awaitable[Driver]], size: int, *, one_writer: bool = False) -> None:
+    def __init__(
+        self,
+        open: Callable[[], Awaitable[Driver]],
+        size: int,
+        *,
+        one_writer: bool = False,
+        file_turn: FileTurn | None = None,
+    ) -> None:
+        """`file_turn` is the writer's turn among processes."""
         self._open = open
+        self._file_turn = file_turn
         self._turns = Turns(size, CONNECTION_SECONDS)
         self._writers = Turns(1, None) if one_writer else self._turns
         self._at_hand: list[Driver] = []
@@ -114,18 +130,27 @@ class Connections:
         turns = self._writers if writing else self._turns
         if not turns.at_once(group):
             await turns.wait(group)
+        file = self._file_turn if writing else None
+        if file is not None:
+            try:
+                await file.take()
+            except BaseException:
+                turns.give_back(group)
+                raise
         if self._at_hand:
             driver = self._at_hand.pop()
             self._least = min(self._least, len(self._at_hand))
-            return Taken(driver, turns, group, holder)
+            return Taken(driver, turns, group, holder, file)
         try:
             driver = await self._open()
         except BaseException:
+            if file is not None:
+                file.give_back()
             turns.give_back(group)
             raise
         if isinstance(driver, asyncpg.Connection):
             driver.add_termination_listener(self._ended)
-        return Taken(driver, turns, group, holder)
+        return Taken(driver, turns, group, holder, file)
 
     async def give_back(self, taken: Taken) -> None:
         """Keep a connection for the next one."""
@@ -182,6 +207,8 @@ class Connections:
                     driver.terminate()
             else:
                 await driver.close()
+        if self._file_turn is not None:
+            self._file_turn.close()
 
     def _ended(self, driver: Driver) -> None:
         """The server ended a connection: where it was at hand, it is so no longer."""

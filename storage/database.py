@@ -16,10 +16,12 @@ from storage import database_time
 from storage.adapters.aiosqlite import unattended
 from storage.adapters.asyncpg import fetch
 from storage.adapters.sqlalchemy import structure_of
+from storage.addresses import file_in
 from storage.base import as_uuid, now
 from storage.bounded_cache import BoundedCache
 from storage.connection_pool import Connections, Driver, Taken
 from storage.db_errors import closed_under, is_statement_error
+from storage.file_turn import FileTurn
 from storage.postgres import tenant_connection
 from storage.statement_timeouts import to_the_end
 from storage.statements import (
@@ -55,7 +57,7 @@ Send = Callable[[Driver, CompiledStatement, list[AnyValue]], Awaitable[Sequence[
 class Database:
     """The connections to one address, and its sessions.
 
-    On SQLite one writer runs at a time and the others queue fairly in this process; a second process waits on the file.
+    On SQLite one writer runs at a time; the others queue fairly in this process, and processes among themselves.
     `statement_cache=False` is for a pooler in transaction mode: nothing stays prepared, nothing is set for longer than
     a transaction, and no statement runs outside of one (decision 116). A statement that takes longer than
     `statement_seconds` is ended: TimedOut; a server that does not even end it counts as away.
@@ -74,7 +76,9 @@ class Database:
         made: Any = self.url.get_dialect()  # Any: what each dialect takes is its own
         self.sql: Dialect = made(json_serializer=compact_json, json_deserializer=orjson.loads)
         """The dialect in which SQLAlchemy writes statements."""
-        self.connections = Connections(self.open, pool_size, one_writer=self.dialect == "sqlite")
+        file = file_in(self.url)
+        file_turn = None if file is None else FileTurn(file)
+        self.connections = Connections(self.open, pool_size, one_writer=file is not None, file_turn=file_turn)
         self._seconds = statement_seconds
         self._is_cached = statement_cache
         self.replicas: Replicas | None = None

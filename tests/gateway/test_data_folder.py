@@ -25,7 +25,7 @@ COMMANDS = {
     "org": ("org", "create", "New"),
     "member": ("member", "remove", "--org", "o", "--user", "u"),
 }
-DATABASE = ["crm.sqlite3", "crm.sqlite3-wal", "crm.sqlite3-shm", "crm.sqlite3-journal", "crm.sqlite3.lock"]
+DATABASE = [f"crm.sqlite3{ending}" for ending in ("", "-wal", "-shm", "-journal", ".lock", ".next", ".turn")]
 FILES = [*DATABASE, "pepper", "pepper.previous", "signing-key.pem", "signing-key.previous.pem"]
 
 
