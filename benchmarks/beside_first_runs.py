@@ -3,9 +3,9 @@
 One organization connects an account of 50,000 events. Meanwhile another one asks for runs of its own, small account,
 and a client of it asks for `meetings(first: 20)` without a pause, from a process of its own, as before.
 
-The service has a core of its own, which it would have to share with the provider of the tests else: that one stands for
-a machine elsewhere, and its events are no garbage to look through while somebody waits for an answer. With a worker in
-a process of its own nothing is bound to a core, as the two share what there is.
+The client, the service and its worker share what cores there are. `--within` measures jobs in the server's process: the
+service then has a core of its own, which it would have to share with the provider of the tests else. That one stands
+for a machine elsewhere, and its events are no garbage to look through while somebody waits for an answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.asking import Request
-from benchmarks.contestants import Contestant, gateway, worker
+from benchmarks.contestants import Contestant, gateway
 from benchmarks.cores import Cores, Layout, layout, on
 from benchmarks.data import Profile, known, place
 from benchmarks.first_runs import ask, begun, filled, free, idle_again, settings_of
@@ -69,9 +69,9 @@ def _unbound() -> Layout:
     return Layout(every, every, every)
 
 
-def _one(dialect: str, count: int, seconds: float, *, apart: bool) -> None:
+def _one(dialect: str, count: int, seconds: float, *, within: bool) -> None:
     first, second = (each.organization for each in known(TWO))
-    cores = _unbound() if apart else layout()
+    cores = layout() if within else _unbound()
     with ExitStack() as stack:
         stack.enter_context(on(cores.load))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crm-bench-")))
@@ -82,12 +82,9 @@ def _one(dialect: str, count: int, seconds: float, *, apart: bool) -> None:
         gc.freeze()
         port = free()
         settings["CRM_PUBLIC_URL"] = f"http://127.0.0.1:{port}"
-        running = gateway(
-            where, known(TWO), scratch, cores.contestant, has_worker=not apart, port=port, settings=settings
-        )
+        settings["CRM_WORKER_BESIDE"] = str(not within)
+        running = gateway(where, known(TWO), scratch, cores.contestant, has_worker=True, port=port, settings=settings)
         contestant = stack.enter_context(running)
-        if apart:
-            stack.enter_context(worker(where, scratch, cores.contestant, settings))
         client = stack.enter_context(ProcessPoolExecutor(1, mp_context=get_context("spawn")))
         mine = begun(contestant, small, second)()
         idle_again(contestant, mine, second)
@@ -109,15 +106,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beside_first_runs", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few events and a second: that it runs, not how fast")
     parser.add_argument("--database", action="append", choices=("postgresql", "sqlite"), help="both unless told")
-    parser.add_argument(
-        "--apart", action="store_true", help="the worker is a process of its own, as docs/operations.md has it"
-    )
+    parser.add_argument("--within", action="store_true", help="jobs run in the server's process")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each of the two measurements (20)")
     asked = parser.parse_args()
     names = ("p50 without", "p50 with", "p99 without", "p99 with", "begins after")
     print(f"{'ms, and s':11} {' '.join(f'{each:>12}' for each in names)} the first run then", flush=True)
     for dialect in asked.database or ("postgresql", "sqlite"):
-        _one(dialect, QUICK if asked.quick else EVENTS, 1.0 if asked.quick else asked.seconds, apart=asked.apart)
+        _one(dialect, QUICK if asked.quick else EVENTS, 1.0 if asked.quick else asked.seconds, within=asked.within)
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def gateway(
 ) -> Iterator[Contestant]:
     """The gateway as it runs in production, with a key of each organization made through its own API.
 
-    It does background jobs itself where it `has_worker`. `python` are further arguments for the interpreter, before
+    It does background jobs, too, where it `has_worker`. `python` are further arguments for the interpreter, before
     `-m gateway`, `settings` further ones of the gateway, and `port` is where it listens, unless anywhere.
     """
     environment = _settings(place, scratch, settings)
@@ -121,21 +121,6 @@ def gateway(
         contestant.headers = keys | {LARGEST: keys[known[0].organization]}
         contestant.slack = _COST_DIGITS + _POSITION
         yield contestant
-
-
-@contextmanager
-def worker(place: Place, scratch: Path, cores: Cores, settings: Mapping[str, str]) -> Iterator[None]:
-    """A process that does the background jobs of a gateway that has no worker, with its database, keys and settings."""
-    with (scratch / "worker.log").open("w") as log, on(cores):
-        command = [sys.executable, "-m", "gateway", "worker"]
-        environment = _settings(place, scratch, settings)
-        process = subprocess.Popen(
-            command, env=environment, cwd=scratch, stdin=subprocess.DEVNULL, stderr=log, text=True
-        )
-    try:
-        yield
-    finally:
-        _end(process)
 
 
 def _settings(place: Place, scratch: Path, settings: Mapping[str, str]) -> dict[str, str]:

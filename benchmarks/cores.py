@@ -60,9 +60,9 @@ def busy_before() -> float:
 
 
 def family(pid: int) -> list[int]:
-    """The process and its children."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *map(int, children)]
+    """The process, its children and theirs: a server's worker has some, too."""
+    children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    return [pid, *(each for child in children for each in family(child))]
 
 
 def processor_seconds(pid: int) -> float:
