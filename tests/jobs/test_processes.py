@@ -33,12 +33,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @contextmanager
 def process(folder: Path, *arguments: str, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
-    """`crm-gateway` with the tests' kinds of work."""
+    """`crm-gateway` with the tests' kinds of work, which this process alone knows: it does its jobs itself."""
     with (folder / f"log-{time.monotonic_ns()}").open("wb") as log:
         running = subprocess.Popen(
             [sys.executable, "-m", "tests.support.working", *arguments],
             cwd=ROOT,
-            env=environment(folder, CRM_JOB_LEASE_SECONDS="1", PORT="0", **settings),
+            env=environment(folder, CRM_JOB_LEASE_SECONDS="1", CRM_WORKER_BESIDE="0", PORT="0", **settings),
             stdout=subprocess.DEVNULL,
             stderr=log,
         )
