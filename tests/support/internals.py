@@ -39,6 +39,15 @@ def library_of(kind: type) -> str | None:
     return None if name in FIRST_PARTY or name in sys.stdlib_module_names or name == "builtins" else name
 
 
+@cache
+def source_of(kind: type) -> str | None:
+    """The text of a class; None where it is not written in Python. To find one takes all of its module's text."""
+    try:
+        return textwrap.dedent(inspect.getsource(kind))
+    except (OSError, TypeError):
+        return None
+
+
 def library_members(kind: type) -> frozenset[str]:
     """The names that the library's classes among its bases define, or set on their instances."""
     return frozenset(name for base in kind.__mro__ if library_of(base) for name in _members(base))
@@ -47,16 +56,17 @@ def library_members(kind: type) -> frozenset[str]:
 @cache
 def _members(kind: type) -> frozenset[str]:
     names = {*vars(kind), *getattr(kind, "__annotations__", {})}
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
-    except (OSError, TypeError):  # it is not written in Python
+    source = source_of(kind)
+    if source is None:
         return frozenset(names)
-    return frozenset(names | {name for name, stored in _of_self(tree) if stored})
+    return frozenset(names | {name for name, stored in _of_self(ast.parse(source)) if stored})
 
 
 def used_members(kind: type) -> frozenset[str]:
     """The names that a class of ours defines, or uses of itself; those of its own bases are not among them."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    source = source_of(kind)
+    assert source is not None
+    tree = ast.parse(source)
     [body] = (node.body for node in tree.body if isinstance(node, ast.ClassDef))
     defined = {n.name for n in body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
     return frozenset(defined | {name for name, _ in _of_self(tree)})
@@ -90,5 +100,12 @@ def is_dunder(name: str) -> bool:
 def _of_self(tree: ast.AST) -> Iterator[tuple[str, bool]]:
     """The names that are used of `self`, `cls` and `super()`, each with whether it is set."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "cls", "super()"):
+        if isinstance(node, ast.Attribute) and _is_of_itself(node.value):
             yield node.attr, isinstance(node.ctx, ast.Store)
+
+
+def _is_of_itself(node: ast.expr) -> bool:
+    """Whether this is `self`, `cls` or `super()`."""
+    if isinstance(node, ast.Call):
+        return ast.unparse(node) == "super()"
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
