@@ -10,12 +10,14 @@ import gc
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import certifi
 import pytest
+from pydantic._internal import _fields
 
 from contract.limits import CONNECTION_SECONDS
 from storage import migrate
@@ -145,6 +147,14 @@ def _compiled_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Database, "__init__", begin_sharing)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _read_once() -> Iterator[None]:
+    """Pydantic reads the signature of what makes a default once, not for each row: three quarters of its time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_fields, "takes_validated_data_argument", cache(_fields.takes_validated_data_argument))
         yield
 
 
