@@ -24,16 +24,19 @@ def watching() -> Iterator[None]:
     """Judge what is read meanwhile."""
     parse, take_apart = guard._parsed, guard._take_apart
     within: set[tuple[Refusal, str]] = set()
+    is_judged = False
 
     def parsed(statement: str, dialect: str) -> Pins:
+        nonlocal is_judged
         within.clear()
+        is_judged = dialect == "postgresql"
         pins = parse(statement, dialect)
-        if dialect == "postgresql" and not pins.loose:  # else the wall itself refuses it, and it is never sent
+        if is_judged and not pins.loose:  # else the wall itself refuses it, and it is never sent
             _found.update(within)
         return pins
 
     def taken_apart(tree: exp.Expr | None) -> None:
-        if tree is not None:
+        if is_judged and tree is not None:
             within.update((refusal, written(tree)) for refusal in refusals(tree))
         take_apart(tree)
 
