@@ -14,13 +14,12 @@ import pytest
 from starlette.types import ASGIApp
 
 from contract.analytics_events import AnalyticsPlanner
-from gateway.app import application
 from gateway.runtime import Runtime
 from resolvers.analytics_inputs import AnalyticsQuery
 from resolvers.questions.plans import Declined, Plan, Question
 from resolvers.shared.context import Context
 from tests.support.event_streams import hung_up
-from tests.support.gateway import Gateway
+from tests.support.gateway import Gateway, application_of
 from tests.support.world import Headers
 
 STREAMED = {"Accept": "text/event-stream"}
@@ -134,9 +133,9 @@ class Asker:
 
 @asynccontextmanager
 async def another_process(gateway: Gateway) -> AsyncIterator[Gateway]:
-    """Another application over the same database, which shares nothing else with the first."""
+    """Another application over the same database, which shares the schema alone with the first besides."""
     runtime = Runtime(gateway.runtime.settings)
-    app = application(runtime)
+    app = application_of(runtime)
     transport = httpx.ASGITransport(app=app)
     async with runtime.running(), httpx.AsyncClient(transport=transport, base_url="http://another") as http:
         yield Gateway(runtime, gateway.world, http, app)

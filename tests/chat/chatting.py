@@ -12,11 +12,10 @@ from typing import Any
 import httpx
 from starlette.types import ASGIApp
 
-from gateway.app import application
 from gateway.runtime import Runtime
 from providers.chat_models import ChatModel
 from tests.support.event_streams import hung_up
-from tests.support.gateway import Gateway
+from tests.support.gateway import Gateway, application_of
 from tests.support.world import Headers
 
 JSON = {"Accept": "application/json"}
@@ -143,10 +142,10 @@ class Chatter:
 
 @asynccontextmanager
 async def another_process(gateway: Gateway, model: ChatModel, **settings: Any) -> AsyncIterator[Gateway]:
-    """Another application over the same database, which shares nothing else with the first."""
+    """Another application over the same database, which shares the schema alone with the first besides."""
     runtime = Runtime(gateway.runtime.settings.model_copy(update=settings))
     runtime.services = replace(runtime.services, chat_model=model)
-    app = application(runtime)
+    app = application_of(runtime)
     async with (
         runtime.running(),
         httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://gateway") as http,

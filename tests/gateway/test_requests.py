@@ -16,12 +16,11 @@ import pytest
 import structlog
 from starlette.types import Message
 
-from gateway.app import application
 from gateway.observability import logs
 from gateway.observability.metrics import REGISTRY
 from gateway.settings import Settings
 from tests.support.costs import uncosted
-from tests.support.gateway import Gateway
+from tests.support.gateway import Gateway, application_of
 
 Start = Callable[..., AbstractAsyncContextManager[Gateway]]
 pytestmark = pytest.mark.asyncio(loop_scope="module")  # one application for all of them
@@ -143,7 +142,7 @@ async def test_a_client_that_leaves_is_counted_and_no_error(gateway: Gateway, lo
         sent.append(message)
 
     before = _count("graphql", 0), _count("rest", 0)
-    app = application(gateway.runtime)
+    app = application_of(gateway.runtime)
     token = gateway.world.session("admin@one", gateway.world.one)["Authorization"]
     for path in ("/graphql", "/deals"):
         headers = [(b"content-type", b"application/json"), (b"authorization", token.encode())]

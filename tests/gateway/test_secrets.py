@@ -20,7 +20,6 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from contract.vocabulary import CredentialKind
-from gateway.app import application
 from gateway.observability import logs
 from gateway.runtime import Runtime
 from gateway.settings import Settings
@@ -34,7 +33,7 @@ from tests.gateway.test_forged_tokens import _at_the_socket
 from tests.isolation.canaries import Side, new_side
 from tests.isolation.cases import CASES, Graph, Rest
 from tests.isolation.records import send
-from tests.support.gateway import Gateway, open_gateway
+from tests.support.gateway import Gateway, application_of, open_gateway
 from tests.support.live import going
 from tests.support.loopback import Asked, Reply, serving
 from tests.support.planted import Planted
@@ -238,7 +237,7 @@ async def test_no_secret_is_told_where_the_database_is_away(tmp_path: Path, log:
     runtime = Runtime(settings)
     said = {}
     async with runtime.running(), runtime.working():
-        transport = httpx.ASGITransport(app=application(runtime))
+        transport = httpx.ASGITransport(app=application_of(runtime))
         async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
             text = planted.plant("key", secrets.mint("ak").text)
             for path, status in (("/deals", 503), ("/ready", 503), ("/metrics", 200)):

@@ -11,14 +11,13 @@ import httpx
 from sqlalchemy import select
 from sqlmodel import col
 
-from gateway.app import application
 from gateway.made import embedded_issuer
 from gateway.runtime import Runtime
 from gateway.settings import Settings
 from identity import secrets
 from identity.keyfiles import pepper
 from storage.tables import Credential
-from tests.support.gateway import Gateway, open_gateway
+from tests.support.gateway import Gateway, application_of, open_gateway
 from tests.support.world import Headers, World
 
 OLD, NEW, OLDER = bytes([1]) * 32, bytes([2]) * 32, bytes([3]) * 32
@@ -107,7 +106,7 @@ async def test_sessions_live_through_a_change_of_the_signing_key(database_url: s
 async def _again(database_url: str, folder: Path) -> AsyncIterator[Gateway]:
     """The service started once more over what is there."""
     runtime = Runtime(Settings(_env_file=None, database_url=database_url, data_dir=folder))
-    app = application(runtime)
+    app = application_of(runtime)
     transport = httpx.ASGITransport(app=app)
     async with runtime.running(), httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
         yield Gateway(runtime, cast(World, None), http, app)

@@ -14,13 +14,12 @@ from sqlmodel import col
 
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
-from gateway.app import application
 from gateway.runtime import Runtime
 from storage.base import now
 from storage.tables import Account, Activity, Contact, Deal, Event, Lead, Membership, Person
 from tests.isolation.requests import ERRORS, Case, Rest, by_id, put, q
 from tests.isolation.surfaces import Surfaces, plain, selection
-from tests.support.gateway import Gateway
+from tests.support.gateway import Gateway, application_of
 from tests.support.record_types import RecordType
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
@@ -187,7 +186,7 @@ async def statuses(gateway: Gateway, all_of: dict[str, Headers]) -> set[int]:
 async def other_process(gateway: Gateway) -> AsyncIterator[Gateway]:
     """Another process of the service, on the same database and with the same keys."""
     runtime = Runtime(gateway.runtime.settings)
-    app = application(runtime)
+    app = application_of(runtime)
     transport = httpx.ASGITransport(app=app)
     async with runtime.running(), httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
         yield Gateway(runtime, gateway.world, http, app)

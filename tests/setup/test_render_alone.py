@@ -20,33 +20,38 @@ def test_an_edit_of_a_report_and_its_render_load_nothing_that_reads_scores_or_wr
     assert [name for name in modules if name == "jobs.research" or name.startswith("jobs.cx")] == []
 
 
-def test_the_service_loads_nothing_that_parses_decodes_or_draws() -> None:
-    """Child processes do, when they first need it."""
-    loaded = "import sys, gateway.app, jobs.kinds; print(*sorted(sys.modules))"
+LATE = {
+    *("lxml", "typst", "PIL", "pptx", "xlsxwriter", "protego", "icalendar"),  # child processes do, when they need it
+    *("puremagic", "email.headerregistry"),  # signatures of files, headers of mails
+    *("gateway.demo.calendar", "mimesis", "alembic"),  # what makes a demo
+    *("aiosmtplib", "httpcore", "mcp", "obstore", "redis"),  # other services' clients
+}
+"""What parses, decodes or draws, and what few processes need."""
+TERMINAL = {"rich", "pygments"}
+"""What httpx and structlog load, where they are loaded as they come (gateway/adapters/lean.py)."""
+SERVICE = "gateway.app, jobs.kinds, gateway.commands.serve, gateway.server.serving"
+_LOADED = """
+import sys
+import {first}
+print(*sorted(sys.modules))
+import httpx, structlog
+print(*sorted(sys.modules))
+import rich.console
+print(rich.console.Console.__name__)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "named", "late"),
+    [(SERVICE, {"jobs.research", "gateway.commands.serve"}, LATE), ("gateway.commands.working", set(), set())],
+)
+def test_the_service_loads_nothing_late_and_nothing_for_a_terminal(first: str, named: set[str], late: set[str]) -> None:
+    """In one process each: to load the service takes seconds."""
+    loaded = _LOADED.format(first=first)
     run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
-    modules = set(run.stdout.split())
-    assert "jobs.research" in modules
-    assert modules & {"lxml", "typst", "PIL", "pptx", "xlsxwriter", "protego", "icalendar"} == set()
-
-
-def test_the_service_loads_nothing_that_few_processes_need() -> None:
-    """Signatures of files, headers of mails, other services' clients, and all that makes a demo."""
-    names = "gateway.app, jobs.kinds, gateway.commands.serve, gateway.server.serving"
-    loaded = f"import sys, {names}; print(*sorted(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
-    modules = set(run.stdout.split())
-    assert "gateway.commands.serve" in modules
-    late = {"puremagic", "email.headerregistry", "gateway.demo.calendar", "mimesis", "alembic"}
-    assert modules & (late | {"aiosmtplib", "httpcore", "mcp", "obstore", "redis"}) == set()
-
-
-@pytest.mark.parametrize("first", ["gateway.app", "gateway.commands.working"])
-def test_the_service_loads_nothing_for_a_terminal(first: str) -> None:
-    """httpx and structlog would, where they are loaded as they come (gateway/adapters/lean.py)."""
-    loaded = f"import sys, {first}, httpx, structlog; print(*sorted(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
-    modules = set(run.stdout.split())
-    assert modules & {"rich", "pygments"} == set()
-    shown = f"import {first}, rich.console; print(rich.console.Console.__name__)"
-    run = subprocess.run([sys.executable, "-c", shown], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["Console"]
+    alone, with_clients, console = (set(line.split()) for line in run.stdout.splitlines())
+    assert named | {first.partition(",")[0]} <= alone
+    assert alone & late == set()
+    assert {"httpx", "structlog"} <= with_clients
+    assert with_clients & TERMINAL == set()
+    assert console == {"Console"}

@@ -89,6 +89,14 @@ _MADE_ONCE = {
 """What follows from the schema alone: to print it takes ten times as long as all else of an application."""
 
 
+def application_of(runtime: Runtime) -> ASGIApp:
+    """The application over this, with a schema that all of the process share."""
+    with ExitStack() as stack:
+        for place, made in _MADE_ONCE.items():
+            stack.enter_context(patch(place, made))
+        return application(runtime)
+
+
 async def _without_cookies(answer: httpx.Response) -> None:
     """No answer of either surface sets a cookie: a page of another origin has nothing to ride on.
 
@@ -118,10 +126,7 @@ async def open_gateway(
     runtime = Runtime(made, tracer=tracer)
     if chat_model is not None:
         runtime.services = replace(runtime.services, chat_model=chat_model)
-    with ExitStack() as stack:
-        for place, made in _MADE_ONCE.items():
-            stack.enter_context(patch(place, made))
-        app = application(runtime)
+    app = application_of(runtime)
     async with (
         runtime.running(),
         open_world(runtime.database, runtime.services) as world,
