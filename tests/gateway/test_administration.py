@@ -127,6 +127,7 @@ async def test_a_file_with_a_mistake_changes_nothing(run: Any, tmp_path: Path) -
     await run("org", "create", code=2)
 
 
+@pytest.mark.long_on("postgresql")  # which is not asked: the words are refused before
 @pytest.mark.parametrize("name", ["", "  ", "a\tb", "a\nb", "a\x1b[31m", "a\u2028b", "\u200b", "a\udcff"])
 async def test_a_name_is_one_line_that_shows_something(run: Any, tmp_path: Path, name: str) -> None:
     """Decision 1004: lists have a line for each, and who deletes an organization has to type its name."""

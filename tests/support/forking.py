@@ -23,7 +23,11 @@ _PROGRAM = """
 import gc, json, os, sys, traceback
 import aiosqlite, alembic.command, asyncpg, httptools, uvloop, storage.seeding.words
 import uvicorn.lifespan.on, uvicorn.loops.uvloop, uvicorn.loops.auto
+import email.headerregistry, sqlglot.dialects.postgres, sqlglot.dialects.sqlite
 import gateway.app, gateway.data_folder, gateway.demo.research, gateway.observability.doctor, jobs.kinds
+import gateway.commands.banner, gateway.commands.from_file, gateway.server.serving
+import identity.administration, jobs.upkeep, jobs.worker, providers.embedded.answerer
+import storage.queries.administration, storage.queries.cell_checks
 from functools import cache
 from gateway.commands.line import WORDS, run
 
