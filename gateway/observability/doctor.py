@@ -33,7 +33,7 @@ from storage.clusters import found_on_servers
 from storage.database import Database
 from storage.folders import mode_of
 from storage.postgres.replication import hosts_of, replicas_at
-from storage.queries import credentials, integrations, jobs, watches, webhooks
+from storage.queries import credentials, integration_states, jobs, watches, webhooks
 from storage.queries.organizations import all_ids
 from storage.tenancy.sessions import TenantSession
 
@@ -219,7 +219,7 @@ async def _connections(runtime: Runtime) -> Finding:
     waiting, total = dict[str, int](), 0
     for org_id in every:  # a session is of one organization
         async with runtime.database.reading(org_id) as session:
-            numbers = {row.status: row.number for row in await integrations.states(session)}
+            numbers = {row.status: row.number for row in await integration_states.states(session)}
         total += sum(numbers.values())
         if number := numbers.get(IntegrationStatus.ACTION_REQUIRED.value):
             waiting[org_id] = number

@@ -18,7 +18,7 @@ from gateway.observability.families import gauge, written
 from storage.base import now
 from storage.clusters import found_on_servers
 from storage.database import Database
-from storage.queries import integrations, webhooks
+from storage.queries import integration_states, webhooks
 from storage.queries.organizations import all_ids
 from storage.tenancy.sessions import TenantSession
 
@@ -127,7 +127,7 @@ class Connections:
 
     async def look(self, session: TenantSession) -> None:
         """Count the organization's connections."""
-        for row in await integrations.states(session):
+        for row in await integration_states.states(session):
             self._numbers[row.status] += row.number
             if row.status == IntegrationStatus.ACTIVE.value:
                 self._due = _earlier(self._due, row.next_sync_at)

@@ -9,9 +9,10 @@ from sqlmodel import col
 from contract.catalog import ColumnKind
 from contract.vocabulary import DealStatus
 from storage.expressions import AnyEntity
-from storage.queries.aggregate_parts import COUNT, equals, number_of
+from storage.queries.aggregate_parts import COUNT
 from storage.queries.aggregates import Dimension, Order, Part, Source
 from storage.queries.exact import tenths_of_percent
+from storage.queries.numbers import equals, number_of
 from storage.queries.record_listables import ACCOUNTS
 from storage.tables import Account, Deal, HealthSnapshot
 

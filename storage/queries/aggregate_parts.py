@@ -1,29 +1,14 @@
-"""Builds the parts of the sources of aggregates: numbers of rows, and orders."""
+"""Builds the parts of the sources of aggregates: numbers of different values, and orders."""
 
 from typing import Final
 
-from sqlalchemy import Integer, bindparam, case, distinct, func, literal_column
+from sqlalchemy import bindparam, case, distinct, func
 
 from storage.base import PlainText
 from storage.expressions import AnyColumn
 from storage.queries.aggregates import Order, Term
 from storage.queries.exact import money_carried, money_rest
-
-ONE, NONE = literal_column("1", Integer), literal_column("0", Integer)
-
-
-def number_of(condition: AnyColumn, records: AnyColumn = ONE) -> AnyColumn:
-    """The number of records that a row stands for, 1 unless told, where the condition holds for it; else 0."""
-    return case((condition, records), else_=NONE)
-
-
-def only_where(condition: AnyColumn, column: AnyColumn) -> AnyColumn:
-    """The column for a row that the condition holds for, else nothing."""
-    return case((condition, column))
-
-
-def equals(column: AnyColumn, value: str) -> AnyColumn:
-    return column == literal_column(f"'{value}'")
+from storage.queries.numbers import NONE
 
 
 def different(column: AnyColumn) -> AnyColumn:

@@ -12,7 +12,7 @@ from sqlmodel import UTCDateTime, col
 
 from contract.vocabulary import ActivityType
 from storage.expressions import AnyColumn, AnyEntity
-from storage.queries.aggregate_parts import different, equals, number_of
+from storage.queries.aggregate_parts import different
 from storage.queries.aggregates import Part, Source
 from storage.queries.analytics_fact import Fact, Facts, Join, Link, facts_of, named_facts, plain_facts, reference_fact
 from storage.queries.analytics_measures import (
@@ -33,6 +33,7 @@ from storage.queries.exact import microseconds, whole_seconds
 from storage.queries.lead_aggregates import LEAD_SOURCE
 from storage.queries.listables import ACCOUNTS, CONTACTS, ENROLLMENTS, RESEARCH_RESULTS
 from storage.queries.meeting_aggregates import MEETING_SOURCE
+from storage.queries.numbers import equals, number_of
 from storage.statements import ORG_PARAM
 from storage.tables import (
     Account,

@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import func, literal_column
 
 from storage.expressions import AnyColumn
-from storage.queries.aggregate_parts import NONE, ONE
 from storage.queries.aggregates import SUM, Part
 from storage.queries.exact import (
     amount_of,
@@ -25,6 +24,7 @@ from storage.queries.exact import (
     tenths_of_percent,
     weighed,
 )
+from storage.queries.numbers import NONE, ONE
 
 Figures = Any
 """A row of the parts of a group. Any: its columns are those that were asked for."""

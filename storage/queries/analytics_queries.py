@@ -29,11 +29,11 @@ from contract.analytics_queries import Linked, Test
 from contract.catalog import CATALOG, ColumnKind, DateGrain
 from contract.criteria import All, Any_, Compare, Not, Op
 from storage.expressions import AnyColumn, AnySelect, Values
-from storage.queries.aggregate_parts import NONE
 from storage.queries.aggregates import Part
 from storage.queries.analytics_fact import Fact, Facts, Join
 from storage.queries.analytics_facts import FACTS, ROLLED_UP, STAY_JOINS, STAY_PARTS, STAY_STAGE
 from storage.queries.filtering import compared
+from storage.queries.numbers import NONE
 from storage.queries.periods import beginning, local_day, zone_of
 from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession

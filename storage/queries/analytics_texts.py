@@ -10,11 +10,11 @@ from sqlalchemy import Integer, bindparam, func, literal_column, select
 
 from contract.catalog import CATALOG
 from storage.expressions import AnyColumn, AnySelect, Values
-from storage.queries.aggregate_parts import NONE
 from storage.queries.analytics_fact import Fact, Facts
 from storage.queries.analytics_facts import FACTS, STAY_JOINS, STAY_PARTS
 from storage.queries.analytics_measures import Group
 from storage.queries.analytics_queries import CURRENCY, ORDER, QueryStatement, Shape
+from storage.queries.numbers import NONE
 from storage.queries.periods import ad_hoc_beginning
 from storage.shown_statements import Shown, shown
 

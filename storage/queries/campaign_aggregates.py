@@ -9,10 +9,11 @@ from sqlmodel import col
 from contract.catalog import ColumnKind
 from contract.outreach_vocabulary import EnrollmentStatus
 from storage.expressions import AnyEntity
-from storage.queries.aggregate_parts import different, equals, number_of
+from storage.queries.aggregate_parts import different
 from storage.queries.aggregates import Dimension, Order, Part, Source
 from storage.queries.exact import tenths_of_percent
 from storage.queries.listables import CAMPAIGNS
+from storage.queries.numbers import equals, number_of
 from storage.tables import Campaign, Enrollment
 
 _ID, _MOMENT = ColumnKind.ID, ColumnKind.DATETIME

@@ -10,13 +10,10 @@ from sqlmodel import col
 from contract.catalog import DateGrain
 from storage.base import new_id
 from storage.expressions import AnyColumn, AnySelect, Values
-from storage.queries.aggregate_parts import NONE, ONE
 from storage.queries.cells import DEALS, MEETINGS, Rollup
-from storage.queries.deal_aggregates import DEAL_SOURCE
-from storage.queries.listable import Listable
-from storage.queries.meeting_aggregates import MEETING_SOURCE
+from storage.queries.numbers import NONE, ONE
 from storage.queries.periods import beginning, local_day, zone_of
-from storage.rows import Row
+from storage.queries.rolled_up import IS_A_MEETING, OF_A_DEAL, OF_A_MEETING
 from storage.statements import ORG_PARAM
 from storage.tables import Activity, Deal
 from storage.tenancy.sessions import TenantSession
@@ -26,7 +23,7 @@ _DEALS: Mapping[str, AnyColumn] = {
     **{name: getattr(Deal, name) for name in ("stage_id", "status", "currency", "owner_id")},
     "close_month": beginning(col(Deal.close_date), DateGrain.MONTH),
     "deals": ONE,
-    **{name: DEAL_SOURCE.parts[name].column for name in DEALS.sums[1:]},
+    **OF_A_DEAL,
 }
 _MEETINGS: Mapping[str, AnyColumn] = {
     "owner_id": col(Activity.owner_id),
@@ -34,12 +31,13 @@ _MEETINGS: Mapping[str, AnyColumn] = {
     "due_day": beginning(local_day(col(Activity.due_at), _UTC.size), DateGrain.DAY),
     "is_completed": col(Activity.completed_at).is_not(None),
     "meetings": ONE,
-    **{name: MEETING_SOURCE.parts[name].column for name in MEETINGS.sums[1:]},
+    **OF_A_MEETING,
 }
-_RECORDS: Mapping[str, tuple[Listable[Row], Mapping[str, AnyColumn]]] = {
-    DEALS.name: (DEAL_SOURCE.listable, _DEALS),
-    MEETINGS.name: (MEETING_SOURCE.listable, _MEETINGS),
+_RECORDS: Mapping[str, tuple[tuple[AnyColumn, ...], Mapping[str, AnyColumn]]] = {
+    DEALS.name: ((col(Deal.org_id) == ORG_PARAM,), _DEALS),
+    MEETINGS.name: ((col(Activity.org_id) == ORG_PARAM, IS_A_MEETING), _MEETINGS),
 }
+"""The records of each roll-up by their conditions, and what of them its columns are."""
 
 
 async def differences(session: TenantSession, rollup: Rollup) -> Sequence[Any]:  # Any: rows of the roll-up's columns
@@ -61,9 +59,9 @@ async def put_right(session: TenantSession, rollup: Rollup) -> int:
 
 
 def _differing(rollup: Rollup) -> AnySelect:
-    listable, columns = _RECORDS[rollup.name]
+    own, columns = _RECORDS[rollup.name]
     names = (*rollup.keys, *rollup.sums)
-    counted = listable.select(ORG_PARAM, *(_filled(rollup, name, columns[name]).label(name) for name in names))
+    counted = select(*(_filled(rollup, name, columns[name]).label(name) for name in names)).where(*own)
     kept = rollup.rows().subquery("kept")
     taken = [-kept.c[name] if name in rollup.sums else kept.c[name] for name in names]
     both = union_all(counted, select(*(column.label(name) for name, column in zip(names, taken, strict=True))))

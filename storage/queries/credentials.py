@@ -1,5 +1,7 @@
 """Statements on organization keys and user tokens."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -23,13 +25,14 @@ from sqlmodel import col
 
 from contract.limits import LAST_USED_SECONDS
 from contract.vocabulary import CredentialKind
+from storage import tables as t  # each is loaded when a statement is made of it (decision 1183)
 from storage.base import Identifier, as_uuid, now
 from storage.expressions import AnyColumn, AnySelect
 from storage.joined_rows import CredentialReachRow
 from storage.queries.events import position_of
 from storage.queries.list_conditions import TextList, any_of
 from storage.rows import CredentialRow
-from storage.tables import Credential, Member, Membership, Organization, Person
+from storage.tables import Credential, Member, Membership, Organization
 from storage.tenancy.sessions import TenantSession
 
 _PUBLIC: tuple[AnyColumn, ...] = (
@@ -178,8 +181,8 @@ async def organization_keys(session: TenantSession, *, owner: str | None) -> Seq
     """The organization's live keys, newest first, each with its owner's name; of one owner where one is named."""
     if session.spans_servers:
         return await _organization_keys_apart(session, owner)
-    named = and_(col(Person.org_id) == Credential.org_id, col(Person.id) == Credential.owner_subject)
-    statement = select(*_PUBLIC, col(Person.name).label("owner_name")).outerjoin(Person, named)
+    named = and_(col(t.Person.org_id) == Credential.org_id, col(t.Person.id) == Credential.owner_subject)
+    statement = select(*_PUBLIC, col(t.Person.name).label("owner_name")).outerjoin(t.Person, named)
     return await session.rows(_live_keys(statement, session.org_id, owner))
 
 
@@ -195,8 +198,8 @@ async def _organization_keys_apart(session: TenantSession, owner: str | None) ->
     no_name = cast(null(), Text).label("owner_name")
     keys = await session.rows(_live_keys(select(*_PUBLIC, no_name), session.org_id, owner))
     owners = sorted({key.owner_subject for key in keys})
-    named = select(col(Person.id), col(Person.name)).where(
-        col(Person.org_id) == session.org_id, col(Person.id).in_(owners)
+    named = select(col(t.Person.id), col(t.Person.name)).where(
+        col(t.Person.org_id) == session.org_id, col(t.Person.id).in_(owners)
     )
     names = {row.id: row.name for row in await session.rows(named)} if owners else {}
     return [key._replace(owner_name=names.get(key.owner_subject)) for key in keys]

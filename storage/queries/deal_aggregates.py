@@ -10,18 +10,16 @@ from contract.catalog import ColumnKind, DateGrain
 from contract.vocabulary import DealStatus
 from storage.expressions import AnyEntity
 from storage.queries import cells
-from storage.queries.aggregate_parts import COUNT, equals, in_currency, number_of, only_where
+from storage.queries.aggregate_parts import COUNT, in_currency
 from storage.queries.aggregates import LEAST, MOST, Dimension, Order, Part, RolledUp, Source
 from storage.queries.exact import (
-    microseconds,
-    money_high,
-    money_low,
     tenths_of_days,
     tenths_of_percent,
-    whole_seconds,
 )
 from storage.queries.listable import Listable
+from storage.queries.numbers import equals, number_of, only_where
 from storage.queries.record_listables import DEALS
+from storage.queries.rolled_up import OF_A_DEAL
 from storage.tables import Account, Deal, PipelineStage
 
 _ID, _DATE, _MOMENT = ColumnKind.ID, ColumnKind.DATE, ColumnKind.DATETIME
@@ -35,8 +33,6 @@ _OPEN, _WON, _LOST = (
     equals(col(Deal.status), status.value) for status in (DealStatus.OPEN, DealStatus.WON, DealStatus.LOST)
 )
 _WEIGHED = and_(_OPEN, _STAGE.probability.is_not(None))
-_TIMED = and_(_WON, col(Deal.closed_at).is_not(None))
-_CYCLE = col(Deal.created_at), col(Deal.closed_at)
 
 _ORDERS: Final = {
     "count": COUNT,
@@ -114,19 +110,17 @@ DEAL_SOURCE: Final = Source(
         "closed_at": Dimension(col(Deal.closed_at), _MOMENT),
     },
     {
-        "valued": Part(number_of(col(Deal.value).is_not(None)), is_per_currency=True),
-        "high": Part(money_high(col(Deal.value)), is_per_currency=True),
-        "low": Part(money_low(col(Deal.value)), is_per_currency=True),
+        **{name: Part(OF_A_DEAL[name], is_per_currency=True) for name in ("valued", "high", "low")},
         "least": Part(col(Deal.value), LEAST, is_per_currency=True),
         "most": Part(col(Deal.value), MOST, is_per_currency=True),
         "weighed": Part(number_of(_WEIGHED), joins=("stage",), is_per_currency=True),
         "weighed_high": Part(
-            only_where(_WEIGHED, money_high(col(Deal.value)) * _STAGE.probability),
+            only_where(_WEIGHED, OF_A_DEAL["high"] * _STAGE.probability),
             joins=("stage",),
             is_per_currency=True,
         ),
         "weighed_low": Part(
-            only_where(_WEIGHED, money_low(col(Deal.value)) * _STAGE.probability),
+            only_where(_WEIGHED, OF_A_DEAL["low"] * _STAGE.probability),
             joins=("stage",),
             is_per_currency=True,
         ),
@@ -136,9 +130,7 @@ DEAL_SOURCE: Final = Source(
         "open": Part(number_of(_OPEN)),
         "won": Part(number_of(_WON)),
         "lost": Part(number_of(_LOST)),
-        "timed": Part(number_of(_TIMED)),
-        "seconds": Part(only_where(_TIMED, whole_seconds(*_CYCLE))),
-        "micros": Part(only_where(_TIMED, microseconds(*_CYCLE))),
+        **{name: Part(OF_A_DEAL[name]) for name in ("timed", "seconds", "micros")},
     },
     _ORDERS,
     joins={

@@ -13,9 +13,9 @@ from contract.criteria import Condition
 from contract.vocabulary import DealStatus
 from storage.base import PlainText
 from storage.expressions import AnySelect, Values
-from storage.queries.aggregate_parts import equals
 from storage.queries.deal_aggregates import DEAL_SOURCE
 from storage.queries.filtering import bind, narrowed
+from storage.queries.numbers import equals
 from storage.queries.periods import beginning
 from storage.queries.record_listables import DEALS
 from storage.rows import Row

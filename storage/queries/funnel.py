@@ -11,9 +11,9 @@ from sqlmodel import UTCDateTime, col
 from contract.criteria import Condition
 from contract.vocabulary import DealStatus, StageType
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
-from storage.queries.aggregate_parts import equals, number_of, only_where
 from storage.queries.exact import microseconds, whole_seconds
 from storage.queries.filtering import bind, narrowed
+from storage.queries.numbers import equals, number_of, only_where
 from storage.queries.record_listables import DEALS
 from storage.rows import Row
 from storage.statements import ORG_PARAM

@@ -4,6 +4,8 @@ Edits of one person within two minutes become one row (decision 232). A write of
 PostgreSQL does the same there (storage/queries/at_once.py).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -31,13 +33,14 @@ from sqlmodel import SQLModel, UTCDateTime, col
 
 from contract.limits import EDITS_SECONDS
 from contract.timeline import SUBJECTS, Fields, extended, told_fields
+from storage import tables as t  # each is loaded when a statement is made of it (decision 1183)
 from storage.base import Document, Identifier, PlainText, Stored, copies_of
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import as_row, model_of, new_row
 from storage.queries.dialects import Dialectal
 from storage.queries.list_conditions import TextList, any_of
 from storage.statements import ORG_PARAM
-from storage.tables import Deal, DealContact, Event, RecordChange
+from storage.tables import Event
 from storage.tenancy.sessions import TenantSession
 
 EDITS_APART = timedelta(seconds=EDITS_SECONDS)
@@ -88,10 +91,10 @@ def linked(deal_id: str, contact_id: str, *, was: bool, stays: bool, fields: Fie
     ]
 
 
-def draft_of(event: Event, told: Told) -> RecordChange:
+def draft_of(event: Event, told: Told) -> t.RecordChange:
     """The draft of the change, as the event has its type, moment and actor."""
     return new_row(
-        RecordChange,
+        t.RecordChange,
         subject_kind=told.kind,
         subject_id=told.id,
         at=event.occurred_at,
@@ -132,26 +135,28 @@ class _records(Dialectal[object]):
     templates: ClassVar = {"postgresql": "unnest({0}::TEXT[], {1}::TEXT[]::UUID[])"}
 
 
-async def last_told(session: TenantSession, told: Iterable[Told], event: Event) -> dict[tuple[str, str], RecordChange]:
+async def last_told(
+    session: TenantSession, told: Iterable[Told], event: Event
+) -> dict[tuple[str, str], t.RecordChange]:
     """The last change of each of these records, as far as an edit may extend it."""
     pairs = [(each.kind, each.id) for each in told]
     values: Values = {"kinds": [kind for kind, _ in pairs], "ids": [identifier for _, identifier in pairs]}
     build = _newest_of_each if session.dialect == "postgresql" else _recent_of_all
     since = event.occurred_at - EDITS_APART
-    rows = await session.fetch_of(RecordChange, "last_told", build, since=since, **values)
+    rows = await session.fetch_of(t.RecordChange, "last_told", build, since=since, **values)
     return {(row.subject_kind, row.subject_id): row for row in rows}
 
 
-def _recent() -> Select[RecordChange]:
+def _recent() -> Select[t.RecordChange]:
     """The changes that an edit may extend."""
     since = bindparam("since", type_=UTCDateTime)
-    return select(RecordChange).where(col(RecordChange.org_id) == ORG_PARAM, col(RecordChange.at) > since)
+    return select(t.RecordChange).where(col(t.RecordChange.org_id) == ORG_PARAM, col(t.RecordChange.at) > since)
 
 
-def _recent_of_all() -> Select[RecordChange]:
+def _recent_of_all() -> Select[t.RecordChange]:
     """Those of all the records, the newest of each last."""
-    among = any_of(col(RecordChange.subject_kind), _KINDS), any_of(col(RecordChange.subject_id), _IDS)
-    return _recent().where(*among).order_by(col(RecordChange.at), col(RecordChange.id).desc())
+    among = any_of(col(t.RecordChange.subject_kind), _KINDS), any_of(col(t.RecordChange.subject_id), _IDS)
+    return _recent().where(*among).order_by(col(t.RecordChange.at), col(t.RecordChange.id).desc())
 
 
 def _newest_of_each() -> AnySelect:
@@ -162,8 +167,8 @@ def _newest_of_each() -> AnySelect:
     """
     columns = source_column("kind", PlainText), source_column("id", Identifier())
     asked = _records(_KINDS, _IDS).table_valued(*columns, name="asked").render_derived()
-    its = col(RecordChange.subject_kind) == asked.c.kind, col(RecordChange.subject_id) == asked.c.id
-    newest = _recent().where(*its).order_by(col(RecordChange.at).desc(), col(RecordChange.id))
+    its = col(t.RecordChange.subject_kind) == asked.c.kind, col(t.RecordChange.subject_id) == asked.c.id
+    newest = _recent().where(*its).order_by(col(t.RecordChange.at).desc(), col(t.RecordChange.id))
     of_each = newest.limit(literal_column("1", Integer)).lateral("newest")
     return select(of_each).select_from(asked.join(of_each, true()))
 
@@ -175,8 +180,8 @@ async def forget(session: TenantSession, model: type[SQLModel], record_id: str) 
     """Drop the history of a record that is deleted (decision 234)."""
     kind = kind_of(model)
     if kind is not None:
-        own = col(RecordChange.org_id) == session.org_id, col(RecordChange.subject_kind) == kind
-        await session.execute(delete(RecordChange).where(*own, col(RecordChange.subject_id) == record_id))
+        own = col(t.RecordChange.org_id) == session.org_id, col(t.RecordChange.subject_kind) == kind
+        await session.execute(delete(t.RecordChange).where(*own, col(t.RecordChange.subject_id) == record_id))
 
 
 class _new_uuid(Dialectal[str]):
@@ -231,8 +236,8 @@ def taken_off(model: type[SQLModel], gone: AnyColumn) -> Iterator[tuple[Followin
     """Tell of the deals of a contact that is deleted, and of the contacts of a deal."""
     ends = {"contacts": ("contact", "deal"), "deals": ("deal", "contact")}
     if (names := ends.get(str(model.__tablename__))) is not None:
-        own, other = (getattr(DealContact, f"{name}_id") for name in names)
-        told = Following(names[1], DealContact, other, own.key, cast(gone, Text()), literal_column("NULL"))
+        own, other = (getattr(t.DealContact, f"{name}_id") for name in names)
+        told = Following(names[1], t.DealContact, other, own.key, cast(gone, Text()), literal_column("NULL"))
         yield told, own == gone
 
 
@@ -249,8 +254,8 @@ async def tell_of_deletion(
 async def tell_of_status(session: TenantSession, event: Event, stage_id: str, status: str) -> None:
     """Tell of a stage's new type what it makes of the deals in it."""
     after = bindparam("status", type_=PlainText)
-    told = Following("deal", Deal, col(Deal.id), "status", col(Deal.status), after)
-    condition = and_(col(Deal.stage_id) == bindparam("stage_id", type_=Identifier), col(Deal.status) != after)
+    told = Following("deal", t.Deal, col(t.Deal.id), "status", col(t.Deal.status), after)
+    condition = and_(col(t.Deal.stage_id) == bindparam("stage_id", type_=Identifier), col(t.Deal.status) != after)
     await follow(session, event, told, condition, status=status, stage_id=stage_id)
 
 
@@ -274,7 +279,7 @@ async def follow(
 
 def following(told: Following, condition: AnyColumn) -> Insert:
     """An insert of what is told of each row that the condition picks, for an event by its parameters `event_…`."""
-    table: AnyEntity = RecordChange.__table__  # type: ignore[attr-defined]  # every table class has one
+    table: AnyEntity = t.RecordChange.__table__  # type: ignore[attr-defined]  # every table class has one
     names = ["org_id", "id", "subject_kind", "subject_id", "at", "actor", "type", "fields"]
     event = [bindparam(f"event_{n}", type_=Event.__table__.c[n].type) for n in ("occurred_at", "actor", "type")]  # type: ignore[attr-defined]
     fields = _told_field(literal_column(f"'{told.field}'"), told.before, told.after)

@@ -77,17 +77,6 @@ async def streams(session: TenantSession, ids: Sequence[str]) -> dict[str, list[
     return found
 
 
-async def states(session: TenantSession) -> Sequence[AnyRow]:
-    """The numbers of connections by status, each with when the first of them was to be read next."""
-
-    def build() -> AnySelect:
-        numbers = func.count().label("number"), func.min(col(Integration.next_sync_at)).label("next_sync_at")
-        own = select(col(Integration.status), *numbers).where(col(Integration.org_id) == ORG_PARAM)
-        return own.group_by(col(Integration.status))
-
-    return await session.fetch("integration_states", build)
-
-
 async def unfinished_run(session: TenantSession, integration_id: str) -> SyncRun | None:
     """The run that is under way, or else the one that is queued."""
     own = col(SyncRun.org_id) == session.org_id, col(SyncRun.integration_id) == integration_id

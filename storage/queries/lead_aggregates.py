@@ -9,9 +9,10 @@ from sqlmodel import col
 from contract.catalog import ColumnKind
 from contract.vocabulary import LeadStatus, TaggedKind
 from storage.expressions import AnyEntity
-from storage.queries.aggregate_parts import COUNT, equals, number_of, only_where
+from storage.queries.aggregate_parts import COUNT
 from storage.queries.aggregates import Dimension, Order, Part, Source
 from storage.queries.exact import microseconds, tenths_of_percent, whole_seconds
+from storage.queries.numbers import equals, number_of, only_where
 from storage.queries.record_listables import LEADS
 from storage.tables import Lead, Tag, TagLink
 

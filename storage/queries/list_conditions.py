@@ -1,5 +1,7 @@
 """Asks in SQL what a list has in it: a JSON list of a row, a list that is one parameter, tags and files of a record."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 from typing import ClassVar, Self
 
@@ -27,12 +29,12 @@ from sqlmodel import col
 
 from contract.criteria import TagMatch
 from contract.vocabulary import TaggedKind
+from storage import tables as t  # each is loaded when a statement is made of it (decision 1183)
 from storage.adapters.sqlalchemy import SQLCompiler
 from storage.base import Identifier
 from storage.expressions import AnyColumn, AnyEntity, AnyType
 from storage.queries.dialects import Dialectal
 from storage.statements import ORG_PARAM
-from storage.tables import FileLink, Tag, TagLink
 
 
 class TextList(TypeDecorator[list[str]]):
@@ -147,14 +149,14 @@ class _is_in_whole(Dialectal[bool]):
 
 def used_on(entity: AnyEntity, kinds: BindParameter[object]) -> ColumnElement[bool]:
     """Says whether a tag is on at least one record of one of the kinds."""
-    own = and_(col(TagLink.org_id) == entity.org_id, col(TagLink.tag_id) == entity.id)
-    return exists(select(col(TagLink.record_id)).where(own, any_of(col(TagLink.kind), kinds)))
+    own = and_(col(t.TagLink.org_id) == entity.org_id, col(t.TagLink.tag_id) == entity.id)
+    return exists(select(col(t.TagLink.record_id)).where(own, any_of(col(t.TagLink.kind), kinds)))
 
 
 def attached_to(entity: AnyEntity, record_id: BindParameter[object]) -> ColumnElement[bool]:
     """Says whether a file is attached to the record."""
-    own = and_(col(FileLink.org_id) == ORG_PARAM, col(FileLink.record_id) == record_id)
-    return exists(select(col(FileLink.id)).where(own, col(FileLink.file_id) == entity.id))
+    own = and_(col(t.FileLink.org_id) == ORG_PARAM, col(t.FileLink.record_id) == record_id)
+    return exists(select(col(t.FileLink.id)).where(own, col(t.FileLink.file_id) == entity.id))
 
 
 def tagged(entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | None, match: TagMatch) -> AnyColumn:
@@ -163,17 +165,17 @@ def tagged(entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | N
     Which tags these are is found out once, and not for each record: one is a value that the index of the links is
     asked for.
     """
-    links = select(col(TagLink.record_id)).where(*_of_record(entity, kind))
+    links = select(col(t.TagLink.record_id)).where(*_of_record(entity, kind))
     if names is None:
         return exists(links)
-    ids = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM)
+    ids = select(col(t.Tag.id)).where(col(t.Tag.org_id) == ORG_PARAM)
     if match is TagMatch.SOME:
-        return exists(links.where(col(TagLink.tag_id).in_(ids.where(any_of(col(Tag.folded_name), names)))))
+        return exists(links.where(col(t.TagLink.tag_id).in_(ids.where(any_of(col(t.Tag.folded_name), names)))))
     # Of tags that are spelt exactly so there is one at most, as of those that fold so.
-    name = col(Tag.name) if match is TagMatch.EXACT else col(Tag.folded_name)
+    name = col(t.Tag.name) if match is TagMatch.EXACT else col(t.Tag.folded_name)
     wanted = ids.where(name == names)
     # Where there is none such no record is looked at.
-    return and_(exists(wanted), exists(links.where(col(TagLink.tag_id) == wanted.scalar_subquery())))
+    return and_(exists(wanted), exists(links.where(col(t.TagLink.tag_id) == wanted.scalar_subquery())))
 
 
 def tag_links(kind: TaggedKind, names: Sequence[BindParameter[object]]) -> list[tuple[AnyEntity, ColumnElement[bool]]]:
@@ -184,8 +186,8 @@ def tag_links(kind: TaggedKind, names: Sequence[BindParameter[object]]) -> list[
     """
     links: list[tuple[AnyEntity, ColumnElement[bool]]] = []
     for name in names:
-        link: AnyEntity = aliased(TagLink)
-        wanted = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM, col(Tag.folded_name) == name)
+        link: AnyEntity = aliased(t.TagLink)
+        wanted = select(col(t.Tag.id)).where(col(t.Tag.org_id) == ORG_PARAM, col(t.Tag.folded_name) == name)
         own = [link.org_id == ORG_PARAM, link.kind == literal_column(f"'{kind.value}'")]
         links.append((link, and_(*own, link.tag_id == wanted.scalar_subquery())))
     return links
@@ -193,11 +195,11 @@ def tag_links(kind: TaggedKind, names: Sequence[BindParameter[object]]) -> list[
 
 def tagged_with_few(entity: AnyEntity, kind: TaggedKind, names: Sequence[BindParameter[object]]) -> ColumnElement[bool]:
     """Says whether the record has each of a few tags: the index of the links is read once for each, and intersected."""
-    own = (col(TagLink.org_id) == ORG_PARAM, col(TagLink.kind) == literal_column(f"'{kind.value}'"))
-    ids = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM)
+    own = (col(t.TagLink.org_id) == ORG_PARAM, col(t.TagLink.kind) == literal_column(f"'{kind.value}'"))
+    ids = select(col(t.Tag.id)).where(col(t.Tag.org_id) == ORG_PARAM)
     having = [
-        select(col(TagLink.record_id)).where(
-            *own, col(TagLink.tag_id) == ids.where(col(Tag.folded_name) == name).scalar_subquery()
+        select(col(t.TagLink.record_id)).where(
+            *own, col(t.TagLink.tag_id) == ids.where(col(t.Tag.folded_name) == name).scalar_subquery()
         )
         for name in names
     ]
@@ -208,16 +210,16 @@ def tagged_with_each(
     entity: AnyEntity, kind: TaggedKind, names: BindParameter[object] | None, number: BindParameter[object]
 ) -> AnyColumn:
     """Says whether the record has as many tags of these names as there are names, none of which is there twice."""
-    ids = select(col(Tag.id)).where(col(Tag.org_id) == ORG_PARAM, any_of(col(Tag.folded_name), names))
+    ids = select(col(t.Tag.id)).where(col(t.Tag.org_id) == ORG_PARAM, any_of(col(t.Tag.folded_name), names))
     # Behind a fence, so that the record's own tags are read, and not everyone's that have one of the names.
-    links = select(col(TagLink.tag_id)).where(*_of_record(entity, kind)).correlate(entity)
+    links = select(col(t.TagLink.tag_id)).where(*_of_record(entity, kind)).correlate(entity)
     own = links.offset(literal_column("0")).subquery("own")
     return select(func.count()).select_from(own).where(own.c.tag_id.in_(ids)).scalar_subquery() == number
 
 
 def _of_record(entity: AnyEntity, kind: TaggedKind) -> tuple[ColumnElement[bool], ...]:
     return (
-        col(TagLink.org_id) == entity.org_id,
-        col(TagLink.kind) == literal_column(f"'{kind.value}'"),
-        col(TagLink.record_id) == entity.id,
+        col(t.TagLink.org_id) == entity.org_id,
+        col(t.TagLink.kind) == literal_column(f"'{kind.value}'"),
+        col(t.TagLink.record_id) == entity.id,
     )

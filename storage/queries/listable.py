@@ -16,7 +16,6 @@ from storage.columns import SORT, columns_of, is_copy
 from storage.expressions import AnyColumn, AnyEntity, AnySelect
 from storage.queries.row_size_limit import is_long
 from storage.statements import INSIDE
-from storage.tables.tags import TAGGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +204,8 @@ def record_listable(model: type[Record], **links: Listable[r.Row]) -> Listable[R
     Each link is a to-one link by the column `<link>_id`, with what it leads to. One that no other leads to may
     stand beside its resolvers.
     """
+    from storage.tables.tags import TAGGED  # with the tables of tags, which who only imports this need not have
+
     to_one = {name: (f"{name}_id", listable) for name, listable in links.items()}
     name = str(model.__tablename__)
     kind = TaggedKind(TAGGED[name]) if name in TAGGED else None

@@ -10,10 +10,12 @@ from contract.catalog import ColumnKind
 from contract.vocabulary import MeetingState
 from storage.expressions import AnyEntity
 from storage.queries import cells
-from storage.queries.aggregate_parts import COUNT, different, number_of
+from storage.queries.aggregate_parts import COUNT, different
 from storage.queries.aggregates import Dimension, Order, Part, RolledUp, Source
 from storage.queries.listable import Listable
+from storage.queries.numbers import number_of
 from storage.queries.record_listables import MEETINGS
+from storage.queries.rolled_up import OF_A_MEETING
 from storage.queries.words import word
 from storage.tables import Account, Activity, Deal
 
@@ -70,8 +72,7 @@ MEETING_SOURCE: Final = Source(
     {
         "completed": Part(number_of(_DONE)),
         "accounts": Part(col(Activity.account_id), different),
-        "minutes": Part(col(Activity.duration_minutes)),
-        "timed": Part(number_of(col(Activity.duration_minutes).is_not(None))),
+        **{name: Part(column) for name, column in OF_A_MEETING.items()},
     },
     _ORDERS,
     joins={

@@ -1,5 +1,7 @@
 """Statements on who belongs to an organization: each writes the membership and its copy in `people` together."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
@@ -10,6 +12,7 @@ from contract.event_types import WebhookEnd
 from contract.normal_form import folded
 from contract.scopes import Role, Scope, ScopeGroup
 from contract.vocabulary import MemberState
+from storage import tables as t  # each is loaded when a statement is made of it (decision 1183)
 from storage.base import PlainText, now
 from storage.expressions import AnySelect, Values
 from storage.new_rows import new_row
@@ -18,7 +21,7 @@ from storage.queries.list_conditions import has_item
 from storage.queries.records import insert_missing
 from storage.queries.webhooks import end_of_maker
 from storage.statements import ORG_PARAM
-from storage.tables import Credential, Membership, Person
+from storage.tables import Credential, Membership
 from storage.tenancy.sessions import TenantSession
 
 
@@ -124,8 +127,8 @@ async def suspend_before(session: TenantSession, moment: datetime, *, dry: bool)
         ended = {"ended_at": present, "token_issued_at": int(present.timestamp())}
         for statement in (  # two tables
             update(Membership).where(*wanted).values(ended),
-            update(Person)
-            .where(col(Person.org_id) == session.org_id, col(Person.id).in_(subjects))
+            update(t.Person)
+            .where(col(t.Person.org_id) == session.org_id, col(t.Person.id).in_(subjects))
             .values(state=MemberState.DEACTIVATED.value),
         ):
             await session.execute(statement)
@@ -145,7 +148,7 @@ async def _copy(
     session: TenantSession, found: Membership, *, name: str | None = None, email: str | None = None
 ) -> list[str]:
     """Write the member among the organization's rows as the membership has it now; what changed of a known one."""
-    person = await session.find(Person, id=found.subject, lock=True)
+    person = await session.find(t.Person, id=found.subject, lock=True)
     state = MemberState.ACTIVE
     if found.ended_at is not None:
         state = MemberState.DEACTIVATED if found.scopes else MemberState.LEFT
@@ -161,7 +164,7 @@ async def _copy(
         "left_at": found.ended_at if state is MemberState.LEFT else None,
     }
     if person is None:
-        await session.insert(new_row(Person, id=found.subject, joined_at=found.created_at, **values))
+        await session.insert(new_row(t.Person, id=found.subject, joined_at=found.created_at, **values))
         return []
     await session.update(person, **values)
     return [name for name in ("email", "name", "role", "state") if getattr(person, name) != values[name]]
@@ -208,10 +211,10 @@ async def is_active(session: TenantSession, subject: str) -> bool:
         return False
 
     def build() -> AnySelect:
-        own = select(col(Person.id)).where(
-            col(Person.org_id) == ORG_PARAM,
-            col(Person.id) == bindparam("subject", type_=PlainText),
-            col(Person.state) == bindparam("state", type_=PlainText),
+        own = select(col(t.Person.id)).where(
+            col(t.Person.org_id) == ORG_PARAM,
+            col(t.Person.id) == bindparam("subject", type_=PlainText),
+            col(t.Person.state) == bindparam("state", type_=PlainText),
         )
         return own.with_for_update(read=True)
 
@@ -220,12 +223,12 @@ async def is_active(session: TenantSession, subject: str) -> bool:
 
 async def active_of(session: TenantSession, subjects: Sequence[str], *, lock: bool = True) -> set[str]:
     """Those of the subjects that are active members, who stay so until the transaction ends unless told not to."""
-    own = select(col(Person.id)).where(
-        col(Person.org_id) == session.org_id,
-        col(Person.id).in_([subject for subject in subjects if is_storable_text(subject)]),
-        col(Person.state) == MemberState.ACTIVE.value,
+    own = select(col(t.Person.id)).where(
+        col(t.Person.org_id) == session.org_id,
+        col(t.Person.id).in_([subject for subject in subjects if is_storable_text(subject)]),
+        col(t.Person.state) == MemberState.ACTIVE.value,
     )
-    wanted = own.order_by(col(Person.id))
+    wanted = own.order_by(col(t.Person.id))
     return {row.id for row in await session.rows(wanted.with_for_update(read=True) if lock else wanted)}
 
 
@@ -233,14 +236,14 @@ async def number_present(session: TenantSession) -> int:
     """Count those who belong to the organization, the suspended ones among them."""
     counted: int = await session.scalar(
         select(func.count())
-        .select_from(Person)
-        .where(col(Person.org_id) == session.org_id, col(Person.state) != MemberState.LEFT.value)
+        .select_from(t.Person)
+        .where(col(t.Person.org_id) == session.org_id, col(t.Person.state) != MemberState.LEFT.value)
     )
     return counted
 
 
 async def has_address(session: TenantSession, email: str, *, other_than: str | None = None) -> bool:
     """Tell whether somebody present has the e-mail address, letter case aside."""
-    own = col(Person.org_id) == session.org_id, col(Person.state) != MemberState.LEFT.value
-    wanted = select(col(Person.id)).where(*own, col(Person.folded_email) == folded(email)).limit(1)
-    return await session.row(wanted if other_than is None else wanted.where(col(Person.id) != other_than)) is not None
+    own = col(t.Person.org_id) == session.org_id, col(t.Person.state) != MemberState.LEFT.value
+    wanted = select(col(t.Person.id)).where(*own, col(t.Person.folded_email) == folded(email)).limit(1)
+    return await session.row(wanted if other_than is None else wanted.where(col(t.Person.id) != other_than)) is not None

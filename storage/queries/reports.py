@@ -14,12 +14,13 @@ from contract.vocabulary import ActivityType, DealStatus, SortDirection
 from storage.base import JsonDict, as_uuid
 from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries import merged_ids
-from storage.queries.aggregate_parts import COUNT, equals, number_of, only_where
+from storage.queries.aggregate_parts import COUNT
 from storage.queries.aggregates import AggregateRow, Dimension, Part, Question, Source, aggregate
 from storage.queries.deal_aggregates import DEAL_SOURCE
 from storage.queries.exact import money_high, money_low
 from storage.queries.filtering import bind, in_list, is_storable_text, narrowed
 from storage.queries.listables import ACTIVITIES, SALES_TARGETS
+from storage.queries.numbers import equals, number_of, only_where
 from storage.rows import SalesTargetRow
 from storage.statements import ORG_PARAM
 from storage.tables import Account, Activity, Deal, Person, PipelineStage, Report, SalesTarget, Tag

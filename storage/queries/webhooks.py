@@ -1,5 +1,7 @@
 """Statements on webhooks: who has to be told what, and what came of it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -9,6 +11,7 @@ from sqlmodel import col
 from contract.event_types import WebhookEnd
 from contract.limits import DELIVERIES_KEPT
 from contract.vocabulary import SYSTEM_ACTOR
+from storage import tables as t  # each is loaded when a statement is made of it (decision 1183)
 from storage.base import as_uuid
 from storage.database import Database
 from storage.expressions import AnyColumn, AnySelect
@@ -16,7 +19,7 @@ from storage.queries.filtering import in_list
 from storage.queries.records import append_event
 from storage.rows import WebhookDeliveryRow
 from storage.statements import ORG_PARAM
-from storage.tables import Event, EventCounter, Webhook, WebhookDelivery, WebhookWatch
+from storage.tables import Event, EventCounter, WebhookWatch
 from storage.tenancy.sessions import TenantSession
 
 
@@ -34,12 +37,12 @@ async def behind(session: TenantSession) -> list[str]:
 
 def _behind() -> AnySelect:
     return (
-        select(col(Webhook.id))
-        .join(EventCounter, col(EventCounter.org_id) == col(Webhook.org_id))
+        select(col(t.Webhook.id))
+        .join(EventCounter, col(EventCounter.org_id) == col(t.Webhook.org_id))
         .where(
-            col(Webhook.org_id) == ORG_PARAM,
-            col(Webhook.active) == true(),
-            col(Webhook.cursor) < col(EventCounter.last),
+            col(t.Webhook.org_id) == ORG_PARAM,
+            col(t.Webhook.active) == true(),
+            col(t.Webhook.cursor) < col(EventCounter.last),
         )
     )
 
@@ -52,30 +55,30 @@ async def undelivered_since(session: TenantSession) -> datetime | None:
 
 def _undelivered() -> AnySelect:
     """The sequence of an organization has no gaps, so that the next event of each is found by its number."""
-    is_next = col(Event.sequence) == col(Webhook.cursor) + 1
+    is_next = col(Event.sequence) == col(t.Webhook.cursor) + 1
     return (
         select(func.min(col(Event.occurred_at)).label("first"))
-        .select_from(Webhook)
-        .join(Event, (col(Event.org_id) == col(Webhook.org_id)) & is_next)
-        .where(col(Webhook.org_id) == ORG_PARAM, col(Webhook.active) == true())
+        .select_from(t.Webhook)
+        .join(Event, (col(Event.org_id) == col(t.Webhook.org_id)) & is_next)
+        .where(col(t.Webhook.org_id) == ORG_PARAM, col(t.Webhook.active) == true())
     )
 
 
-async def find(session: TenantSession, webhook_id: str, *, lock: bool = False) -> Webhook | None:
+async def find(session: TenantSession, webhook_id: str, *, lock: bool = False) -> t.Webhook | None:
     """The webhook; None where the organization has none such."""
     canonical = as_uuid(webhook_id)
-    return None if canonical is None else await session.find(Webhook, id=canonical, lock=lock)
+    return None if canonical is None else await session.find(t.Webhook, id=canonical, lock=lock)
 
 
 async def number(session: TenantSession) -> int:
     """Counts the webhooks that the organization has."""
     counted: int = await session.scalar(
-        select(func.count()).select_from(Webhook).where(col(Webhook.org_id) == session.org_id)
+        select(func.count()).select_from(t.Webhook).where(col(t.Webhook.org_id) == session.org_id)
     )
     return counted
 
 
-async def switch_off(session: TenantSession, webhook: Webhook, reason: WebhookEnd, **details: object) -> None:
+async def switch_off(session: TenantSession, webhook: t.Webhook, reason: WebhookEnd, **details: object) -> None:
     """Tell the receiver nothing more, for good, and say so in the change log; the webhook is locked."""
     await session.update(webhook, active=False)
     await session.execute(
@@ -89,33 +92,35 @@ async def switch_off(session: TenantSession, webhook: Webhook, reason: WebhookEn
 
 async def end_of_maker(session: TenantSession, subject: str, reason: WebhookEnd) -> None:
     """Switch off the webhooks that the member made in the organization (decision 155)."""
-    for webhook in await _active(session, col(Webhook.created_by) == subject):
+    for webhook in await _active(session, col(t.Webhook.created_by) == subject):
         await switch_off(session, webhook, reason)
 
 
 async def end_before(database: Database, org_id: str, moment: datetime, *, dry: bool) -> int:
     """Switch off the organization's webhooks that were made before then; how many. A `dry` run only counts."""
     async with database.writing(org_id) as session:
-        found = await _active(session, col(Webhook.created_at) < moment)
+        found = await _active(session, col(t.Webhook.created_at) < moment)
         for webhook in () if dry else found:
             await switch_off(session, webhook, WebhookEnd.RESTORED)
     return len(found)
 
 
-async def _active(session: TenantSession, condition: AnyColumn) -> Sequence[Webhook]:
+async def _active(session: TenantSession, condition: AnyColumn) -> Sequence[t.Webhook]:
     """Reads the active ones, 20 at most (WEBHOOKS_MAX); locked, each after the one before it."""
-    statement = select(Webhook).where(col(Webhook.org_id) == session.org_id, col(Webhook.active) == true(), condition)
-    return await session.find_all(statement.order_by(col(Webhook.id)).with_for_update())
+    statement = select(t.Webhook).where(
+        col(t.Webhook.org_id) == session.org_id, col(t.Webhook.active) == true(), condition
+    )
+    return await session.find_all(statement.order_by(col(t.Webhook.id)).with_for_update())
 
 
-async def log(session: TenantSession, delivery: WebhookDelivery) -> None:
+async def log(session: TenantSession, delivery: t.WebhookDelivery) -> None:
     """Keep what came of an attempt, and of the webhook's attempts the latest only."""
     await session.insert(delivery)
-    own = (col(WebhookDelivery.org_id) == session.org_id, col(WebhookDelivery.webhook_id) == delivery.webhook_id)
-    newest_first = select(col(WebhookDelivery.id)).where(*own).order_by(col(WebhookDelivery.id).desc())
+    own = (col(t.WebhookDelivery.org_id) == session.org_id, col(t.WebhookDelivery.webhook_id) == delivery.webhook_id)
+    newest_first = select(col(t.WebhookDelivery.id)).where(*own).order_by(col(t.WebhookDelivery.id).desc())
     first_too_many = await session.scalar(newest_first.offset(DELIVERIES_KEPT).limit(1))
     if first_too_many is not None:
-        await session.execute(delete(WebhookDelivery).where(*own, col(WebhookDelivery.id) <= first_too_many))
+        await session.execute(delete(t.WebhookDelivery).where(*own, col(t.WebhookDelivery.id) <= first_too_many))
 
 
 async def deliveries(
@@ -124,21 +129,21 @@ async def deliveries(
     """The latest attempts of each webhook, newest first."""
 
     def build() -> AnySelect:
-        newest_first = col(WebhookDelivery.id).desc()
-        rank = func.row_number().over(partition_by=col(WebhookDelivery.webhook_id), order_by=newest_first)
+        newest_first = col(t.WebhookDelivery.id).desc()
+        rank = func.row_number().over(partition_by=col(t.WebhookDelivery.webhook_id), order_by=newest_first)
         columns: list[AnyColumn] = [
-            col(WebhookDelivery.webhook_id),
-            col(WebhookDelivery.id),
-            col(WebhookDelivery.event_id),
-            col(WebhookDelivery.attempt),
-            col(WebhookDelivery.status_code),
-            col(WebhookDelivery.error),
-            col(WebhookDelivery.at),
-            col(WebhookDelivery.delivered),
+            col(t.WebhookDelivery.webhook_id),
+            col(t.WebhookDelivery.id),
+            col(t.WebhookDelivery.event_id),
+            col(t.WebhookDelivery.attempt),
+            col(t.WebhookDelivery.status_code),
+            col(t.WebhookDelivery.error),
+            col(t.WebhookDelivery.at),
+            col(t.WebhookDelivery.delivered),
             rank.label("rank"),
         ]
-        own = select(*columns).where(col(WebhookDelivery.org_id) == ORG_PARAM)
-        ranked = own.where(in_list(col(WebhookDelivery.webhook_id), "ids")).subquery()
+        own = select(*columns).where(col(t.WebhookDelivery.org_id) == ORG_PARAM)
+        ranked = own.where(in_list(col(t.WebhookDelivery.webhook_id), "ids")).subquery()
         return select(ranked).where(ranked.c.rank <= bindparam("size", type_=BigInteger)).order_by(ranked.c.rank)
 
     found: dict[str, list[WebhookDeliveryRow]] = {i: [] for i in webhook_ids}

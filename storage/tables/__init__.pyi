@@ -5,11 +5,9 @@ from sqlmodel import SQLModel
 
 from storage.tables.accounts import Account as Account
 from storage.tables.activities import Activity as Activity
-from storage.tables.activities import ReminderWatch as ReminderWatch
 from storage.tables.analytics import AnalyticsConversation as AnalyticsConversation
 from storage.tables.analytics import AnalyticsEvent as AnalyticsEvent
 from storage.tables.analytics import AnalyticsRun as AnalyticsRun
-from storage.tables.analytics import AnalyticsWatch as AnalyticsWatch
 from storage.tables.artifacts import Artifact as Artifact
 from storage.tables.artifacts import Medium as Medium
 from storage.tables.campaigns import Campaign as Campaign
@@ -23,7 +21,6 @@ from storage.tables.chat import ChatMessage as ChatMessage
 from storage.tables.chat import ChatRun as ChatRun
 from storage.tables.chat import ChatStep as ChatStep
 from storage.tables.chat import ChatThread as ChatThread
-from storage.tables.chat import ChatWatch as ChatWatch
 from storage.tables.chat import ModelUsage as ModelUsage
 from storage.tables.chat_approvals import ChatApproval as ChatApproval
 from storage.tables.competitors import Competitor as Competitor
@@ -53,17 +50,8 @@ from storage.tables.history import RecordChange as RecordChange
 from storage.tables.idempotency import IdempotencyKey as IdempotencyKey
 from storage.tables.imports import DataImport as DataImport
 from storage.tables.imports import ImportRefusal as ImportRefusal
-from storage.tables.integrations import FeedContent as FeedContent
 from storage.tables.integrations import Integration as Integration
-from storage.tables.integrations import IntegrationAccount as IntegrationAccount
 from storage.tables.integrations import IntegrationPolicy as IntegrationPolicy
-from storage.tables.integrations import StreamLink as StreamLink
-from storage.tables.integrations import StreamWatch as StreamWatch
-from storage.tables.integrations import SyncedMeeting as SyncedMeeting
-from storage.tables.integrations import SyncItem as SyncItem
-from storage.tables.integrations import SyncOccurrence as SyncOccurrence
-from storage.tables.integrations import SyncRun as SyncRun
-from storage.tables.integrations import SyncStream as SyncStream
 from storage.tables.jobs import Job as Job
 from storage.tables.jobs import JobWorker as JobWorker
 from storage.tables.jobs import QueuedJob as QueuedJob
@@ -86,19 +74,31 @@ from storage.tables.pipeline_stages import PipelineStage as PipelineStage
 from storage.tables.pipeline_stages import StageChange as StageChange
 from storage.tables.reports import Report as Report
 from storage.tables.reports import ReportRun as ReportRun
-from storage.tables.reports import ReportWatch as ReportWatch
 from storage.tables.research import ResearchResult as ResearchResult
 from storage.tables.research import ResearchRun as ResearchRun
 from storage.tables.sales_targets import SalesTarget as SalesTarget
 from storage.tables.saved_queries import SavedQuery as SavedQuery
 from storage.tables.search import SearchEntry as SearchEntry
+from storage.tables.syncs import FeedContent as FeedContent
+from storage.tables.syncs import IntegrationAccount as IntegrationAccount
+from storage.tables.syncs import StreamLink as StreamLink
+from storage.tables.syncs import StreamWatch as StreamWatch
+from storage.tables.syncs import SyncedMeeting as SyncedMeeting
+from storage.tables.syncs import SyncItem as SyncItem
+from storage.tables.syncs import SyncOccurrence as SyncOccurrence
+from storage.tables.syncs import SyncRun as SyncRun
+from storage.tables.syncs import SyncStream as SyncStream
 from storage.tables.tags import Tag as Tag
 from storage.tables.tags import TagLink as TagLink
 from storage.tables.uploads import FilePiece as FilePiece
 from storage.tables.uploads import FileUpload as FileUpload
+from storage.tables.watches import AnalyticsWatch as AnalyticsWatch
+from storage.tables.watches import ChatWatch as ChatWatch
+from storage.tables.watches import ReminderWatch as ReminderWatch
+from storage.tables.watches import ReportWatch as ReportWatch
+from storage.tables.watches import WebhookWatch as WebhookWatch
 from storage.tables.webhooks import Webhook as Webhook
 from storage.tables.webhooks import WebhookDelivery as WebhookDelivery
-from storage.tables.webhooks import WebhookWatch as WebhookWatch
 
 TABLES: Final[dict[str, str]]
 

@@ -5,11 +5,10 @@ from datetime import datetime
 from types import MappingProxyType
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, UniqueConstraint, text
-from sqlmodel import Field
 
 from contract.limits import DURATION_MAX, OUTCOME_MAX, PHONE_MAX
 from contract.vocabulary import ActivitySource, ActivityType, TaskPriority
-from storage.base import Directory, Identifier, JsonDict, Record, tenant_key
+from storage.base import JsonDict, Record, tenant_key
 from storage.columns import (
     FILTER,
     FLAG,
@@ -176,19 +175,6 @@ class Activity(Record, table=True):
     )
     folded_subject: str | None = folds("subject")
     folded_owner_id: str | None = folds("owner_id")
-
-
-class ReminderWatch(Directory, table=True):
-    """Says when an organization's next reminder is due, for workers to look: a moment, nothing of the task."""
-
-    __tablename__ = "reminder_watches"
-    __table_args__ = (
-        ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
-        Index(None, "next_at"),
-    )
-
-    org_id: str = Field(sa_type=Identifier, primary_key=True)
-    next_at: datetime
 
 
 LINKS = ("account_id", "deal_id", "contact_id", "lead_id")

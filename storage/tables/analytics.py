@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint
 from sqlmodel import Field
 
 from contract.analytics_events import AnalyticsRunStatus
-from storage.base import Directory, Document, Identifier, JsonDict, PlainText, Record, Tenant, now, tenant_key
+from storage.base import Document, Identifier, JsonDict, PlainText, Record, Tenant, now, tenant_key
 
 _STATUSES = ", ".join(f"'{status.value}'" for status in AnalyticsRunStatus)
 
@@ -84,16 +84,3 @@ class AnalyticsEvent(Tenant, table=True):
     type: str = Field(sa_type=PlainText)
     data: JsonDict = Field(sa_column=Column(Document, nullable=False))
     at: datetime = Field(default_factory=now)
-
-
-class AnalyticsWatch(Directory, table=True):
-    """Says when workers are to look whether an organization's runs still have their processes: a moment, no more."""
-
-    __tablename__ = "analytics_watches"
-    __table_args__ = (
-        ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
-        Index(None, "next_at"),
-    )
-
-    org_id: str = Field(sa_type=Identifier, primary_key=True)
-    next_at: datetime

@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint
 from sqlmodel import Field
 
 from contract.chat import ChatRole, ChatRunStatus
-from storage.base import Directory, Document, Identifier, JsonDict, PlainText, Record, Tenant, now, tenant_key
+from storage.base import Document, Identifier, JsonDict, PlainText, Record, Tenant, now, tenant_key
 from storage.indexes import partial_index
 
 _STATUSES = ", ".join(f"'{status.value}'" for status in ChatRunStatus)
@@ -144,16 +144,3 @@ class ModelUsage(Tenant, table=True):
     input_tokens: int = Field(default=0, sa_type=BigInteger)
     output_tokens: int = Field(default=0, sa_type=BigInteger)
     is_estimated: bool = Field(default=False)
-
-
-class ChatWatch(Directory, table=True):
-    """Says when processes are to look whether an organization's runs still have theirs: a moment, no more."""
-
-    __tablename__ = "chat_watches"
-    __table_args__ = (
-        ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
-        Index(None, "next_at"),
-    )
-
-    org_id: str = Field(sa_type=Identifier, primary_key=True)
-    next_at: datetime

@@ -3,10 +3,9 @@
 from datetime import datetime
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index
-from sqlmodel import Field
 
 from contract.vocabulary import JobStatus, ReportKind
-from storage.base import Directory, Identifier, JsonDict, Record, tenant_key
+from storage.base import JsonDict, Record, tenant_key
 from storage.columns import (
     LINE,
     MOMENT,
@@ -84,16 +83,3 @@ class ReportRun(Record, table=True):
     mail_id: str | None = column(
         REFERENCE, "The message that carries them, which is forgotten when the run is.", default=None
     )
-
-
-class ReportWatch(Directory, table=True):
-    """Says when an organization's next schedule is due, for workers to look: a moment, nothing of the report."""
-
-    __tablename__ = "report_watches"
-    __table_args__ = (
-        ForeignKeyConstraint(["org_id"], ["organizations.id"], ondelete="CASCADE"),
-        Index(None, "next_at"),
-    )
-
-    org_id: str = Field(sa_type=Identifier, primary_key=True)
-    next_at: datetime

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, Index
 from sqlmodel import Field
 
-from storage.base import Directory, Document, Identifier, PlainText, Record, now
+from storage.base import Document, Identifier, PlainText, Record, now
 
 
 class Webhook(Record, table=True):
@@ -50,15 +50,3 @@ class WebhookDelivery(Record, table=True):
     error: str | None = Field(default=None, sa_type=PlainText)
     at: datetime = Field(default_factory=now)
     delivered: bool
-
-
-class WebhookWatch(Directory, table=True):
-    """Says that an organization has an active webhook, for workers to look at its log: identifiers, nothing else."""
-
-    __tablename__ = "webhook_watches"
-    __table_args__ = (
-        ForeignKeyConstraint(["org_id", "webhook_id"], ["webhooks.org_id", "webhooks.id"], ondelete="CASCADE"),
-    )
-
-    org_id: str = Field(sa_type=Identifier, primary_key=True)
-    webhook_id: str = Field(sa_type=Identifier, primary_key=True)

@@ -142,15 +142,27 @@ def test_an_input_is_built_when_somebody_first_sends_it() -> None:
     assert built == ["ReportParameters"]  # of which the OpenAPI document shows an example
 
 
-def test_doctor_loads_no_lists_but_those_whose_figures_it_compares(tmp_path: Path) -> None:
-    """Decision 1161."""
+OF_DOCTOR = {
+    *("organizations", "events", "history", "credentials", "jobs", "integrations", "watches", "cells"),
+    *("activities", "deals"),
+}
+"""The tables that `doctor` looks at, and those that telling of a change takes."""
+
+
+def test_doctor_loads_no_lists_and_no_tables_but_those_that_it_looks_at(tmp_path: Path) -> None:
+    """Decisions 1161 and 1183."""
     subprocess.run([SCRIPT, "org", "create", "Acme"], check=True, env=environment(tmp_path), capture_output=True)
-    code = _LOADED.replace("print(", "print(*(n for n in sys.modules if n.startswith('storage.queries.')));print(", 1)
+    code = _LOADED.replace("print(", "print(*(n for n in sys.modules if n.startswith('storage.')));print(", 1)
     command = [sys.executable, "-c", code, "doctor"]
     done = subprocess.run(command, check=True, env=environment(tmp_path), capture_output=True, text=True)
-    queries = {name.rpartition(".")[2] for name in done.stdout.splitlines()[-2].split()}
-    assert "record_listables" in queries
-    assert queries & {"listables", "chat_runs", "analytics_runs"} == set()
+    modules = done.stdout.splitlines()[-2].split()
+    queries, tables = (
+        {name.rpartition(".")[2] for name in modules if name.startswith(f"storage.{of}.")}
+        for of in ("queries", "tables")
+    )
+    assert "rolled_up" in queries
+    assert queries & {"listables", "record_listables", "aggregates", "chat_runs", "analytics_runs"} == set()
+    assert tables == OF_DOCTOR
 
 
 _OF_A_DEMO = """
