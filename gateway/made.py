@@ -13,6 +13,8 @@ from storage.database import Database
 from storage.replicas import Counts, Replicas
 
 if TYPE_CHECKING:
+    from joserfc.jwk import ECKey
+
     from gateway.settings import Settings
     from identity.tokens import EmbeddedIssuer
     from providers.calls import Calls
@@ -80,11 +82,16 @@ def mail_of(settings: Settings, calls: Calls | None = None) -> MailPort:
     return Smtp(server, settings.mail_from, calls=calls)
 
 
-def embedded_issuer(settings: Settings) -> EmbeddedIssuer:
-    """The embedded identity provider; its key is made at first use."""
+def signing_keys(settings: Settings) -> tuple[ECKey, ECKey | None]:
+    """The key of the embedded identity provider, which is made at first use, and the one that it took the place of."""
     from identity.keyfiles import previous_signing_key, signing_key
+
+    return signing_key(settings.data_dir), previous_signing_key(settings.data_dir)
+
+
+def embedded_issuer(settings: Settings, keys: tuple[ECKey, ECKey | None] | None = None) -> EmbeddedIssuer:
+    """The embedded identity provider, with these keys or those of the data folder."""
     from identity.tokens import DEFAULT_ISSUER, EmbeddedIssuer
 
-    folder = settings.data_dir
-    issuer = settings.public_url or DEFAULT_ISSUER
-    return EmbeddedIssuer(signing_key(folder), issuer, AUDIENCE, previous=previous_signing_key(folder))
+    own, previous = keys or signing_keys(settings)
+    return EmbeddedIssuer(own, settings.public_url or DEFAULT_ISSUER, AUDIENCE, previous=previous)

@@ -1,10 +1,12 @@
 """Keeps what the service knows of members: by hand in the embedded directory, or learned from session tokens."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from contract.errors import Unavailable
 from contract.scopes import Role
@@ -12,7 +14,6 @@ from contract.vocabulary import SYSTEM_ACTOR
 from identity import scope_sets
 from identity.coalescing import CoalescedReads
 from identity.principal import Belonging, Organization
-from identity.tokens import Claims
 from storage.base import is_identifier, new_id
 from storage.clusters import note
 from storage.database import Database
@@ -22,6 +23,9 @@ from storage.queries import organizations as statements
 from storage.queries.records import append_events
 from storage.tables import Event
 from storage.tenancy.sessions import TenantSession
+
+if TYPE_CHECKING:
+    from identity.claims import Claims  # with what verifies tokens
 
 Row: TypeAlias = Any  # its columns follow from the statement
 """A row of storage: a named tuple."""

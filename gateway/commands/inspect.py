@@ -97,17 +97,26 @@ def doctor(
 
 
 async def _examine(configuration: "Settings", token: str | None) -> "list[Finding]":
+    if token is not None:
+        return await _explain(configuration, token)
+    from gateway.core import Core
+    from gateway.observability import doctor
+    from gateway.setting_sources import strangers
+
+    core = Core(configuration)
+    async with core.running():
+        return await doctor.examine(core, strangers())
+
+
+async def _explain(configuration: "Settings", token: str) -> "list[Finding]":
     from gateway.adapters import lean_http  # noqa: F401  # before anybody loads httpx
     from gateway.observability import doctor, doctor_token
     from gateway.observability.doctor_settings import Finding
     from gateway.observability.readiness import migrations
-    from gateway.runtime import Runtime
-    from gateway.setting_sources import strangers
+    from gateway.runtime import Runtime  # with all services: what is looked at is what they make of the token
 
     runtime = Runtime(configuration)
     async with runtime.running():
-        if token is None:
-            return await doctor.examine(runtime, strangers())
         if runtime.keys is not None:
             await runtime.keys.refresh()
         migrated = await migrations(configuration.database_url.get_secret_value())

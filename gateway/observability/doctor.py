@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from contract.demo import ADMIN
@@ -15,19 +15,15 @@ from contract.errors import GatewayError, Unavailable
 from contract.integrations import IntegrationStatus
 from contract.limits import MODEL_SECONDS, STATEMENT_SECONDS
 from gateway.addresses import is_loopback_name
+from gateway.core import Core
 from gateway.data_folder import open_files
 from gateway.observability.doctor_replication import of_clusters, of_hosts, of_moves, of_replicas
 from gateway.observability.doctor_settings import Finding, of_settings
-from gateway.runtime import Runtime, chat_model_of
 from gateway.setting_sources import Stranger
 from gateway.settings import Settings
 from identity import directory
 from identity.secrets import mark, peppers
-from providers.chat_models import Conversation, Said, Text
 from providers.mail import MailError
-from providers.models import Model, ModelError, ModelNonsense
-from storage.analytics.grants import faults
-from storage.analytics.postgresql_runner import PostgresqlRunner
 from storage.base import now
 from storage.clusters import found_on_servers
 from storage.database import Database
@@ -37,47 +33,50 @@ from storage.queries import credentials, integration_states, jobs, watches, webh
 from storage.queries.organizations import all_ids
 from storage.tenancy.sessions import TenantSession
 
+if TYPE_CHECKING:
+    from providers.models import Model
+
 MIB = 1024 * 1024
 SPACE_LEAST = 512 * MIB
 SKEW_MOST = timedelta(seconds=5)
 LATE_MOST = timedelta(minutes=1)
 
 
-async def examine(runtime: Runtime, strangers: Sequence[Stranger] = ()) -> list[Finding]:
+async def examine(core: Core, strangers: Sequence[Stranger] = ()) -> list[Finding]:
     """Everything, the database first; what needs the database is left out where it cannot be reached."""
-    settings = runtime.settings
-    if runtime.keys is not None:
-        await runtime.keys.refresh()
-    checks = await runtime.readiness()
+    settings = core.settings
+    if core.keys is not None:
+        await core.keys.refresh()
+    checks = await core.readiness()
     asked = ("artifacts", "clusters", "mail", "model")  # below, by using them
     findings = [Finding(c.name, c.ok, c.message, ADVICE.get(c.name, "")) for c in checks if c.name not in asked]
     found = {check.name: check.ok for check in checks}
     findings += _of_files(settings)
     findings += of_settings(settings, strangers)
     if found["database"]:
-        findings.append(await _row_security(runtime))
-        findings.append(await _clock(runtime))
-        findings.append(await _timeouts(runtime))
-        if hosts := await hosts_of(runtime.database.url):
+        findings.append(await _row_security(core))
+        findings.append(await _clock(core))
+        findings.append(await _timeouts(core))
+        if hosts := await hosts_of(core.database.url):
             findings += of_hosts(hosts)
-        if runtime.database.clusters is not None:
-            findings += [finding async for finding in of_clusters(runtime.database.clusters)]
-            findings += [finding async for finding in of_moves(runtime.database)]
-        if (replicas := runtime.database.replicas) is not None:
+        if core.database.clusters is not None:
+            findings += [finding async for finding in of_clusters(core.database.clusters)]
+            findings += [finding async for finding in of_moves(core.database)]
+        if (replicas := core.database.replicas) is not None:
             findings += of_replicas(await replicas_at([one.database.url for one in replicas.all]))
     if found["database"] and found["migrations"]:
-        findings.append(await _jobs(runtime))
-        findings.append(await _credentials(runtime))
-        findings.append(await _demo(runtime))
-        findings.append(await _roll_ups(runtime))
-        findings.append(await _connections(runtime))
-        findings.append(await _analytics(runtime))
-    findings.append(await _artifacts(runtime))
-    findings.append(await _mail(runtime))
-    if runtime.services.model is not None:
-        findings.append(await _model(runtime.services.model))
+        findings.append(await _jobs(core))
+        findings.append(await _credentials(core))
+        findings.append(await _demo(core))
+        findings.append(await _roll_ups(core))
+        findings.append(await _connections(core))
+        findings.append(await _analytics(core))
+    findings.append(await _artifacts(core))
+    findings.append(await _mail(core))
+    if core.model is not None:
+        findings.append(await _model(core.model))
     if settings.model_url is not None:
-        findings.append(await _chat_model(runtime))
+        findings.append(await _chat_model(core))
     return findings
 
 
@@ -112,8 +111,8 @@ def _of_files(settings: Settings) -> Iterator[Finding]:
     )
 
 
-async def _row_security(runtime: Runtime) -> Finding:
-    bypassed, replicas = await runtime.database.bypasses_row_security(), runtime.database.replicas
+async def _row_security(core: Core) -> Finding:
+    bypassed, replicas = await core.database.bypasses_row_security(), core.database.replicas
     for one in replicas.all if replicas else ():
         with suppress(Unavailable):  # which has a finding of its own
             bypassed = await one.database.bypasses_row_security() or bypassed
@@ -122,30 +121,30 @@ async def _row_security(runtime: Runtime) -> Finding:
     return Finding("row_security", not bypassed, message, advice)
 
 
-async def _clock(runtime: Runtime) -> Finding:
+async def _clock(core: Core) -> Finding:
     """Says whether both machines have the same time: what expires is compared with either."""
-    skew = abs(now() - await runtime.database.clock())
+    skew = abs(now() - await core.database.clock())
     advice = "keep both clocks by NTP: tokens would end too early or too late"
     return Finding("clock", skew <= SKEW_MOST, f"{skew.total_seconds():.1f} s from the database's", advice)
 
 
-async def _timeouts(runtime: Runtime) -> Finding:
+async def _timeouts(core: Core) -> Finding:
     """The service ends a statement by itself; a server that does so earlier turns slow answers into refusals."""
-    early = {name: s for name, s in (await runtime.database.timeouts()).items() if s < STATEMENT_SECONDS}
+    early = {name: s for name, s in (await core.database.timeouts()).items() if s < STATEMENT_SECONDS}
     message = ", ".join(f"{name} is {seconds:g} s" for name, seconds in early.items()) or "the server's leave time"
     advice = f"let the role have {STATEMENT_SECONDS} s at least: ALTER ROLE … SET {next(iter(early), 'x')} = 0"
     return Finding("timeouts", not early, message, advice)
 
 
-async def _jobs(runtime: Runtime) -> Finding:
+async def _jobs(core: Core) -> Finding:
     """Says whether somebody takes what is due: where nothing waits, nobody may be needed (decision 628)."""
-    async with runtime.database.directory() as session:
+    async with core.database.directory() as session:
         depth = await jobs.depth(session)
-        beating = await jobs.beating(session, now() - timedelta(seconds=runtime.settings.job_lease_seconds))
+        beating = await jobs.beating(session, now() - timedelta(seconds=core.settings.job_lease_seconds))
     late = _since(depth.first_due_at)
     message = f"{depth.due} due, the first for {late.total_seconds():.0f} s; {beating or 'no'} {_BEAT[beating == 1]}"
     advice = "start `crm-gateway worker`, or `serve` without --no-worker; where one runs, look at its log"
-    if not beating and (unbegun := _since(await _unbegun(runtime.database))) > LATE_MOST:
+    if not beating and (unbegun := _since(await _unbegun(core.database))) > LATE_MOST:
         late = max(late, unbegun)
         message += f", and what they begin by themselves has waited for {unbegun.total_seconds():.0f} s"
     return Finding("jobs", beating > 0 or late <= LATE_MOST, message, advice)
@@ -171,11 +170,11 @@ def _since(moment: datetime | None) -> timedelta:
     return max(timedelta(), now() - moment) if moment else timedelta()
 
 
-async def _credentials(runtime: Runtime) -> Finding:
+async def _credentials(core: Core) -> Finding:
     """Says whether the pepper is the one that the credentials were stored with (decision 125)."""
-    pepper = runtime.ports.pepper
+    pepper = core.pepper
     known = {mark(bytes(one)) for one in peppers(pepper)}
-    async with runtime.database.directory() as session:
+    async with core.database.directory() as session:
         counted = await credentials.marks(session, now())
     strange = sum(number for of, number in counted.items() if of.endswith("$") and of not in known)
     earlier = sum(number for of, number in counted.items() if of in known - {mark(bytes(pepper))})
@@ -190,35 +189,35 @@ async def _credentials(runtime: Runtime) -> Finding:
     return Finding("credentials", True, f"{sum(counted.values())} live{note}")
 
 
-async def _demo(runtime: Runtime) -> Finding:
+async def _demo(core: Core) -> Finding:
     """The demo is for trying things out: everybody who reads the source knows its members."""
-    there = await directory.memberships(runtime.database, ADMIN)
-    public = runtime.settings.public_url
+    there = await directory.memberships(core.database, ADMIN)
+    public = core.settings.public_url
     is_public = public is not None and not is_loopback_name(urlsplit(public).hostname or "")
     advice = "start from an empty database, without --demo"
     return Finding("demo_data", not (there and is_public), "present" if there else "none", advice)
 
 
-async def _roll_ups(runtime: Runtime) -> Finding:
+async def _roll_ups(core: Core) -> Finding:
     """Says whether the figures that are kept ready are what is counted anew (decision 264)."""
-    async with runtime.database.directory() as session:
+    async with core.database.directory() as session:
         every = await all_ids(session)
     if not every:
         return Finding("roll_ups", True, "right in 0 organizations")
     from jobs.roll_ups import put_right  # with what counts deals and meetings
 
-    differing = [org_id for org_id in every if await put_right(runtime.database, org_id, dry=True)]
+    differing = [org_id for org_id in every if await put_right(core.database, org_id, dry=True)]
     message = f"differ in {', '.join(differing)}" if differing else f"right in {len(every)} organizations"
     return Finding("roll_ups", not differing, message, "run `crm-gateway analytics rebuild`")
 
 
-async def _connections(runtime: Runtime) -> Finding:
+async def _connections(core: Core) -> Finding:
     """Says where members have to do something, so that their accounts are read again: by number and organization."""
-    async with runtime.database.directory() as session:
+    async with core.database.directory() as session:
         every = await all_ids(session)
     waiting, total = dict[str, int](), 0
     for org_id in every:  # a session is of one organization
-        async with runtime.database.reading(org_id) as session:
+        async with core.database.reading(org_id) as session:
             numbers = {row.status: row.number for row in await integration_states.states(session)}
         total += sum(numbers.values())
         if number := numbers.get(IntegrationStatus.ACTION_REQUIRED.value):
@@ -230,23 +229,32 @@ async def _connections(runtime: Runtime) -> Finding:
     return Finding("connections", not waiting, message, advice)
 
 
-async def _analytics(runtime: Runtime) -> Finding:
+async def _analytics(core: Core) -> Finding:
     """Says whether the login of ad-hoc SQL may do what the catalogue says, and no more."""
-    runner = runtime.services.sql
-    if runner is None:
-        return Finding("analytics", True, "no ad-hoc SQL: CRM_ANALYTICS_DATABASE_URL is not set")
-    if not isinstance(runner, PostgresqlRunner):
+    login = core.settings.analytics_database_url.get_secret_value()
+    if core.database.dialect == "sqlite":
         return Finding("analytics", True, "reads the file on connections of its own")
+    if not login:
+        return Finding("analytics", True, "no ad-hoc SQL: CRM_ANALYTICS_DATABASE_URL is not set")
+    # With what rewrites statements of callers, where there is a login for them.
+    from storage.analytics.grants import faults
+    from storage.analytics.postgresql_runner import PostgresqlRunner
+
+    runner = PostgresqlRunner(login)
     advice = "run what `crm-gateway analytics role` prints as a superuser, and look at CRM_ANALYTICS_DATABASE_URL"
     try:
         wrong = await runner.examined(faults)
     except Unavailable:
         return Finding("analytics", False, "its login cannot connect", advice)
+    finally:
+        await runner.close()
     return Finding("analytics", not wrong, "; ".join(wrong) or "its login may read the catalogue's columns", advice)
 
 
-async def _model(model: Model) -> Finding:
+async def _model(model: "Model") -> Finding:
     """Ask the language model for one word, in the form in which it answers questions."""
+    from providers.models import ModelError, ModelNonsense  # with the client of other services, where there is a model
+
     advice = "look at CRM_MODEL_URL, CRM_MODEL_NAME and CRM_MODEL_API_KEY; questions that the parser declines stay so"
     try:
         await model.complete(_ONE_WORD, _WORD, MODEL_SECONDS)
@@ -257,11 +265,16 @@ async def _model(model: Model) -> Finding:
     return Finding("model", True, f"{model.name} answers")
 
 
-async def _chat_model(runtime: Runtime) -> Finding:
+async def _chat_model(core: Core) -> Finding:
     """Ask the language model for a word, as chats ask it."""
-    settings = runtime.settings
+    # With the client of other services, where there is a model.
+    from gateway.core import chat_model_of
+    from providers.chat_models import Conversation, Said, Text
+    from providers.models import ModelError
+
+    settings = core.settings
     asked = Conversation("Answer with one word.", [Said("Are you ready?")], [], "doctor", now(), output_tokens_max=256)
-    model = chat_model_of(settings, runtime.calls)
+    model = chat_model_of(settings, core.calls)
     try:
         said = [delta async for delta in model.answer(asked, settings.model_timeout_seconds)]
     except ModelError as error:
@@ -278,9 +291,9 @@ _ONE_WORD: Final = ({"role": "user", "content": 'Answer with {"word": "ready"}.'
 _WORD: Final = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
 
 
-async def _artifacts(runtime: Runtime) -> Finding:
+async def _artifacts(core: Core) -> Finding:
     """Write and remove a file, as a render would."""
-    store, name = runtime.ports.artifacts, f"doctor/{os.urandom(8).hex()}.txt"
+    store, name = core.artifacts, f"doctor/{os.urandom(8).hex()}.txt"
     advice = "look at CRM_ARTIFACTS_URL (or CRM_DATA_DIR), the folder's owner, or the bucket's credentials"
     try:
         await store.put(name, b"doctor")
@@ -290,10 +303,10 @@ async def _artifacts(runtime: Runtime) -> Finding:
     return Finding("artifact_store", True, "can be written to")
 
 
-async def _mail(runtime: Runtime) -> Finding:
+async def _mail(core: Core) -> Finding:
     """Let the mail server greet and let in, by TLS; nothing is sent."""
     advice = "look at CRM_MAIL_URL, and whether this machine may call there; messages wait and are tried for six hours"
     try:
-        return Finding("mail", True, await runtime.ports.mail.check())
+        return Finding("mail", True, await core.mail.check())
     except MailError as error:
         return Finding("mail", False, f"the mail server {error}", advice)

@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -125,7 +124,7 @@ async def test_the_model_is_asked_for_a_word(
 ) -> None:
     runtime = Runtime(Settings(_env_file=None, data_dir=migrated))
     async with scripted(answer) as model, runtime.running():
-        runtime.services = replace(runtime.services, model=model.model)
+        runtime.model = model.model
         found = {finding.name: finding for finding in await doctor.examine(runtime)}["model"]
     assert (found.ok, bool(found.advice)) == (ok, not ok)
     assert words in found.message

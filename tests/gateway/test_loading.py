@@ -23,7 +23,7 @@ ARGUMENTS = {"pydantic"}
 SETTINGS = {"pydantic", "providers", "storage"}
 """The last two for what an address of theirs may look like."""
 DATABASE = SETTINGS | {"aiosqlite", "alembic", "asyncpg", "identity", "sqlalchemy", "sqlglot", "sqlmodel"}
-DOCTOR = DATABASE | {"cryptography", "httpx", "joserfc", "prometheus_client", "resolvers", "transport"}
+DOCTOR = DATABASE | {"cryptography", "joserfc", "transport"}
 DIRECTORY = 20
 """The most modules of tables that a command loads which looks at no records of an organization."""
 SUPERVISOR = SETTINGS | {"identity", "transport", "uvicorn"}
@@ -163,6 +163,24 @@ def test_doctor_loads_no_lists_and_no_tables_but_those_that_it_looks_at(tmp_path
     assert "rolled_up" in queries
     assert queries & {"listables", "record_listables", "aggregates", "chat_runs", "analytics_runs"} == set()
     assert tables == OF_DOCTOR
+
+
+OF_SERVING = {
+    *("gateway.observability.metrics", "gateway.runtime", "httpx", "identity.authenticate", "identity.tokens"),
+    *("prometheus_client", "providers.accounts", "providers.embedded", "providers.wire", "resolvers"),
+    *("storage.analytics", "structlog"),
+}
+"""What only who serves has, or whose settings name another service."""
+
+
+def test_doctor_loads_nothing_that_only_serving_takes(tmp_path: Path) -> None:
+    """Decision 1184."""
+    subprocess.run([SCRIPT, "org", "create", "Acme"], check=True, env=environment(tmp_path), capture_output=True)
+    command = [sys.executable, "-c", _LOADED.replace("print(", "print(*sys.modules);print(", 1), "doctor"]
+    done = subprocess.run(command, check=True, env=environment(tmp_path), capture_output=True, text=True)
+    modules = set(done.stdout.splitlines()[-2].split())
+    assert "gateway.core" in modules
+    assert modules & OF_SERVING == set()
 
 
 _OF_A_DEMO = """
