@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from providers.chat_models import Answered, Conversation, Result, Said, Usage
-from providers.embedded.answerer import NO_MODEL, Embedded, asked_of
+from providers.embedded.answerer import NO_MODEL, Embedded
+from providers.embedded.answering import asked_of
 from providers.embedded.examples import EXAMPLES
 from providers.embedded.finding import WHICH
 from providers.embedded.periods import period_at

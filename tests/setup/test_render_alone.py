@@ -25,6 +25,7 @@ LATE = {
     *("puremagic", "email.headerregistry"),  # signatures of files, headers of mails
     *("gateway.demo.calendar", "mimesis", "alembic"),  # what makes a demo
     *("aiosmtplib", "httpcore", "mcp", "obstore", "redis"),  # other services' clients
+    "providers.embedded.answering",  # the grammar of chats without a language model (decision 1185)
 }
 """What parses, decodes or draws, and what few processes need."""
 TERMINAL = {"rich", "pygments"}
@@ -33,6 +34,8 @@ SERVICE = "gateway.app, jobs.kinds, gateway.commands.serve, gateway.server.servi
 _LOADED = """
 import sys
 import {first}
+from providers.chat_model_choice import chat_model
+chat_model(None)
 print(*sorted(sys.modules))
 import httpx, structlog
 print(*sorted(sys.modules))
