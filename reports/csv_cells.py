@@ -11,7 +11,6 @@ _GUARDED: Final = re.compile(rf"'*(?:{_FORMULA.pattern})")
 that each text comes back as it was.
 """
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
-_QUOTED: Final = re.compile(r'[",\r\n]|^\s|\s$')
 BETWEEN: Final = ";"
 """The sign between the names of a list within a cell."""
 _TO_ESCAPE: Final = re.compile(rf"\\(?=[\\{BETWEEN}]|\Z)|{BETWEEN}")
@@ -20,11 +19,16 @@ _TO_ESCAPE: Final = re.compile(rf"\\(?=[\\{BETWEEN}]|\Z)|{BETWEEN}")
 
 def text_cell(text: str, *, is_number: bool = False) -> str:
     """Returns a text as a cell: what could be a formula begins with an apostrophe, unless it is a number."""
-    if not is_number and _GUARDED.match(text):
+    if not is_number and not is_harmless(text) and _GUARDED.match(text):
         text = f"'{text}"
-    if text == "" or _QUOTED.search(text):
+    if text == "" or "," in text or '"' in text or "\n" in text or "\r" in text:
         return '"' + text.replace('"', '""') + '"'
-    return text
+    return f'"{text}"' if text[0].isspace() or text[-1].isspace() else text
+
+
+def is_harmless(text: str) -> bool:
+    """Says at a glance that a text is no formula, as most are not: it begins with a letter or a digit."""
+    return text[:1].isalnum()
 
 
 def looks_like_number(text: str) -> bool:

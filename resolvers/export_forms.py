@@ -15,7 +15,7 @@ from functools import lru_cache
 import orjson
 
 from contract.bulk_vocabulary import ExportFormat
-from reports.csv_cells import joined, looks_like_number, text_cell
+from reports.csv_cells import is_harmless, joined, looks_like_number, text_cell
 from storage.statements import AnyRow
 
 Tags = Mapping[str, list[str]]
@@ -83,7 +83,7 @@ def _cell(value: object) -> str:
 
 
 def _text(text: str) -> str:
-    return text_cell(text, is_number=looks_like_number(text))
+    return text_cell(text, is_number=not is_harmless(text) and looks_like_number(text))
 
 
 def _moment(moment: datetime) -> str:

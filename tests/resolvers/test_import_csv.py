@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
+import sys
 
 import pytest
 from hypothesis import given
@@ -63,6 +65,21 @@ def test_a_text_comes_back_as_it_was(text: str) -> None:
     line = text_cell(text, is_number=looks_like_number(text)) + ",end"
     [[cell, _]] = csv.reader(io.StringIO(line, newline=""), strict=True)
     assert plain_text(cell) == text
+
+
+_QUOTED = re.compile(r'[",\r\n]|^\s|\s$')
+_FORMULA = re.compile(r"'*([\s\x00]*[=+\-@＝＋－＠|%]|[\t\r\n\x00])")
+
+
+@pytest.mark.parametrize("form", ["{}", "{}=", "a{}", "'{}="])
+def test_what_begins_with_a_letter_or_a_digit_is_no_formula(form: str) -> None:
+    """Of every character there is: a look at the first one says the same as the expressions do."""
+    for number in range(sys.maxunicode + 1):
+        text = form.format(chr(number))
+        plain = f"'{text}" if _FORMULA.match(text) else text
+        expected = '"' + plain.replace('"', '""') + '"' if _QUOTED.search(plain) else plain
+        assert text_cell(text) == expected, text
+    assert (text_cell(""), text_cell("-5", is_number=True)) == ('""', "-5")
 
 
 @given(st.lists(st.text(st.sampled_from("a;\\=' ,\n"), min_size=1).filter(lambda name: name == name.strip())))
