@@ -3,7 +3,9 @@
 Of a list of so many rows, all that is the same for each of them is decided once: which place of the row a column has,
 and what it takes to write that. So the function is made of source text, such as
 
-    lambda rows, tags: b"".join([dumps({"id": r[0], "value": r[3]}, number, option) for r in rows])
+    lambda rows, tags: join([dumps({"id": r[0], "value": None if r[3] is None else d0(r[3])}, ...) for r in rows])
+
+The rows are as the driver sent them (decision 1186).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +18,17 @@ import orjson
 
 from contract.bulk_vocabulary import ExportFormat
 from reports.csv_cells import is_harmless, joined, looks_like_number, text_cell
+from storage.sent_records import Decode, SentColumn
 from storage.statements import AnyRow
 
 Tags = Mapping[str, list[str]]
 """The names of the tags of each record that has some, by its identifier."""
 Write = Callable[[Sequence[AnyRow], Tags], bytes]
 """Writes rows that have the same columns."""
+Names = dict[Decode, str]
+"""The functions that a source calls, each with the name that it has there."""
 
-_OPTION = orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
+_OPTION = orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC | orjson.OPT_APPEND_NEWLINE
 _LAYOUTS_MAX = 100
 
 
@@ -37,27 +42,54 @@ class Form:
 
     media_type: str
     head: Callable[[Sequence[str]], bytes]
-    writer: Callable[[tuple[str, ...], tuple[str, ...]], Write]
+    writer: Callable[[tuple[str, ...], tuple[SentColumn, ...]], Write]
 
 
-def _values(columns: Sequence[str], fields: Sequence[str]) -> list[str]:
+_Value = Callable[[str, SentColumn, Names], str]
+"""The source of the value of a column that a row has, given that of what it holds; it may name further functions."""
+_TAGS = SentColumn("tags", None, None, None)
+
+
+def _values(columns: Sequence[str], sent: Sequence[SentColumn], value: _Value, names: Names) -> list[str]:
     """The source of each value of the row `r`. Raises ValueError for a column that is neither there nor `tags`."""
-    beside = () if "tags" in fields else ("tags",)
-    return [
-        f"tags.get(r[{fields.index('id')}], none)" if name in beside else f"r[{fields.index(name)}]" for name in columns
-    ]
+    places = {column.name: place for place, column in enumerate(sent)}
+    sources = []
+    for name in columns:
+        place = places.get(name)
+        if place is None and name == "tags":
+            sources.append(value(f"tags.get(r[{places['id']}], none)", _TAGS, names))
+        elif place is None:
+            raise ValueError(f"{name} is not in the rows")
+        else:
+            sources.append(value(f"r[{place}]", sent[place], names))
+    return sources
 
 
-def _made(source: str, **names: object) -> Write:
-    made: Write = eval(source, {"none": [], **names})  # noqa: S307  # of our own columns' names, quoted, and numbers
+def _called(held: str, decode: Decode | None, names: Names, *, null: str) -> str:
+    """The source of what the function makes of what a row holds; `null` is that of what stands for nothing."""
+    if decode is None:
+        return held
+    name = names.setdefault(decode, f"d{len(names)}")
+    return f"({null} if {held} is None else {name}({held}))"
+
+
+def _made(source: str, functions: Names, **others: object) -> Write:
+    names = {"none": [], **{name: function for function, name in functions.items()}, **others}
+    made: Write = eval(source, names)  # noqa: S307  # of our own columns' names, quoted, and numbers
     return made
 
 
 @lru_cache(maxsize=_LAYOUTS_MAX)
-def _json_writer(columns: tuple[str, ...], fields: tuple[str, ...]) -> Write:
-    pairs = ", ".join(f"{name!r}: {value}" for name, value in zip(columns, _values(columns, fields), strict=True))
+def _json_writer(columns: tuple[str, ...], sent: tuple[SentColumn, ...]) -> Write:
+    functions: Names = {}
+    values = _values(columns, sent, _json_value, functions)
+    pairs = ", ".join(f"{name!r}: {value}" for name, value in zip(columns, values, strict=True))
     source = f"lambda rows, tags: join([dumps({{{pairs}}}, number, option) for r in rows])"
-    return _made(source, join=b"".join, dumps=orjson.dumps, number=_number, option=_OPTION)
+    return _made(source, functions, join=b"".join, dumps=orjson.dumps, number=_number, option=_OPTION)
+
+
+def _json_value(held: str, column: SentColumn, names: Names) -> str:
+    return _called(held, column.for_json, names, null="None")
 
 
 def _number(value: object) -> orjson.Fragment:
@@ -67,10 +99,17 @@ def _number(value: object) -> orjson.Fragment:
 
 
 @lru_cache(maxsize=_LAYOUTS_MAX)
-def _csv_writer(columns: tuple[str, ...], fields: tuple[str, ...]) -> Write:
-    cells = ",".join(f"{{cell({value})}}" for value in _values(columns, fields))
+def _csv_writer(columns: tuple[str, ...], sent: tuple[SentColumn, ...]) -> Write:
+    functions: Names = {}
+    cells = ",".join(f"{{{value}}}" for value in _values(columns, sent, _csv_value, functions))
     source = f'lambda rows, tags: "".join([f"{cells}\\r\\n" for r in rows]).encode()'
-    return _made(source, cell=_cell)
+    return _made(source, functions, cell=_cell)
+
+
+def _csv_value(held: str, column: SentColumn, names: Names) -> str:
+    if column.as_text is not None:
+        return _called(held, column.as_text, names, null="''")
+    return f"cell({_called(held, column.decode, names, null='None')})"
 
 
 def _csv_head(columns: Sequence[str]) -> bytes:

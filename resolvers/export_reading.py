@@ -11,8 +11,8 @@ from contract.limits import EXPORT_BATCH
 from resolvers.export_forms import FORMS, Tags
 from resolvers.export_rows import Exported
 from storage.queries import exports as statements
-from storage.queries.tags import names_of
-from storage.statements import AnyRow
+from storage.queries.tags import names_between, names_of
+from storage.sent_records import SentRecords
 from storage.tenancy.sessions import TenantSession
 
 Reading = Callable[[], AbstractAsyncContextManager[TenantSession]]
@@ -22,6 +22,10 @@ Rest = Callable[[float], Awaitable[None]]
 
 _AT_A_TIME = 50
 """Rows that are written before others have a turn."""
+_LINKS_OF_ONE = 4
+"""Tags for each row that are read from the first to the last of a batch, whosever they are (decision 1187). Where there
+are more, most are of records in between that are not exported, and those of each row are looked for.
+"""
 _STEP = 10
 """How many times fewer rows are read where their texts are too long to be read together; then as many times more. So
 few come first, too: whoever waits sees the beginning the sooner.
@@ -55,6 +59,7 @@ class ExportReading:
         self._condition = condition
         self._columns = tuple(columns)
         self._tagged = exported.tagged if "tags" in columns else None
+        self._lie_together = True
         self._listable = exported.selecting(columns)
         self._form = FORMS[format]
         self._size = max(1, EXPORT_BATCH // _STEP)
@@ -67,13 +72,10 @@ class ExportReading:
         rows = await self._batch()
         if not rows:
             return b""
-        tags: Tags = {}
-        if self._tagged is not None:
-            async with self._reading() as session:
-                tags = await names_of(session, self._tagged, [row.id for row in rows])
+        tags = await self._tags(rows)
         self.rows += len(rows)
         await self._rest(perf_counter() - begun)
-        write = self._form.writer(self._columns, rows[0]._fields)
+        write = self._form.writer(self._columns, rows.columns)
         pieces = []
         for first in range(0, len(rows), _AT_A_TIME):
             begun = perf_counter()
@@ -81,8 +83,21 @@ class ExportReading:
             await self._rest(perf_counter() - begun)
         return b"".join(pieces)
 
-    async def _batch(self) -> Sequence[AnyRow]:
-        rows = None
+    async def _tags(self, rows: SentRecords) -> Tags:
+        if self._tagged is None:
+            return {}
+        place = rows.place("id")
+        async with self._reading() as session:
+            if self._lie_together:
+                most = _LINKS_OF_ONE * len(rows)
+                found = await names_between(session, self._tagged, rows[0][place], rows[-1][place], most)
+                if found is not None:
+                    return found
+                self._lie_together = False
+            return await names_of(session, self._tagged, [row[place] for row in rows])
+
+    async def _batch(self) -> SentRecords:
+        rows: SentRecords | None = None
         while rows is None:
             try:
                 async with self._reading() as session:
@@ -93,6 +108,6 @@ class ExportReading:
                 self._size //= _STEP
         self.is_done = len(rows) < self._size
         if rows:
-            self.after = rows[-1].id
+            self.after = rows[-1][rows.place("id")]
         self._size = min(self._size * _STEP, EXPORT_BATCH)
         return rows

@@ -38,6 +38,7 @@ from storage.base import Decoded, Identifier, Opaque, Tenant, is_identifier
 from storage.expressions import AnyColumn, AnyType
 from storage.logged import LINKED, LOGGED
 from storage.postgres.tenant_connection import SEARCH_SETTING, SETTING
+from storage.sent_records import AS_SENT, SentRecords, sent_column
 from storage.shared_rows import SHARED, SharedRows
 from storage.tenancy import guard
 
@@ -81,7 +82,7 @@ class CompiledStatement:
     """One shape, ready for the driver.
 
     `is_scoped` ones set the organization themselves, so that they are a transaction of their own. The rows are named
-    tuples of what is selected, or of `kind`, which has the same columns.
+    tuples of what is selected, or of `kind`, which has the same columns; those of a shape that is AS_SENT are none.
     """
 
     def __init__(
@@ -121,7 +122,12 @@ class CompiledStatement:
             raise RuntimeError("a full-text search is a transaction of its own")
         self.text = self._with_tenant_scope(_SCOPED) if self.is_scoped else compiled.text
         decoders = tuple(_decoder(c.type, dialect, whole=whole or kind is not None) for c in columns)
-        self.rows = _reader_of(kind or _row_kind(tuple(c.key for c in columns)), decoders)
+        self.rows: Callable[[Sequence[AnyValue]], list[AnyRow]]
+        if statement.get_execution_options().get(AS_SENT):
+            sent_columns = (sent_column(c.key, c.type, dialect.name, d) for c, d in zip(columns, decoders, strict=True))
+            self.rows = partial(SentRecords, tuple(sent_columns))
+        else:
+            self.rows = _reader_of(kind or _row_kind(tuple(c.key for c in columns)), decoders)
         """Turns the driver's records into rows."""
 
     @cached_property

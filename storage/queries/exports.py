@@ -14,9 +14,10 @@ from storage.base import Identifier
 from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries.filtering import bind, narrowed
 from storage.queries.listable import Listable
-from storage.queries.row_size_limit import check_size_limit, with_size_limit
+from storage.queries.row_size_limit import check_sent_size, with_size_limit
 from storage.rows import Row
-from storage.statements import ORG_PARAM, AnyRow
+from storage.sent_records import AS_SENT, SentRecords
+from storage.statements import ORG_PARAM
 from storage.tables import DataExport
 from storage.tenancy.sessions import TenantSession
 
@@ -34,8 +35,8 @@ async def last_id(session: TenantSession, listable: Listable[Row]) -> str | None
 
 async def batch(
     session: TenantSession, listable: Listable[Row], condition: Condition, after: str, last: str, size: int
-) -> Sequence[AnyRow]:
-    """So many rows behind one identifier and up to another, in their order, that meet the condition.
+) -> SentRecords:
+    """So many rows behind one identifier and up to another, in their order, that meet the condition, as they are sent.
 
     Raises ResponseTooLarge where several of them are too large to be read together.
     """
@@ -48,9 +49,10 @@ async def batch(
             col(entity.id) <= bindparam("last", type_=Identifier()),
         )
         limited = rows.order_by(col(entity.id)).limit(literal_column(str(size), Integer))
-        return limited if size == 1 else with_size_limit(limited)
+        bounded = limited if size == 1 else with_size_limit(limited)
+        return bounded.execution_options(**{AS_SENT: True})
 
-    return check_size_limit(await session.fetch(("export", listable, shape, size), build, **values))
+    return check_sent_size(await session.fetch(("export", listable, shape, size), build, **values))
 
 
 _UNFINISHED = or_(col(DataExport.status) == JobStatus.QUEUED.value, col(DataExport.status) == JobStatus.RUNNING.value)

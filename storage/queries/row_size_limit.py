@@ -15,6 +15,7 @@ from contract.limits import ROWS_MAX_BYTES
 from storage.base import LongText
 from storage.expressions import AnyColumn, AnySelect
 from storage.queries.dialects import Dialectal
+from storage.sent_records import SentRecords
 
 RowT = TypeVar("RowT")
 
@@ -72,6 +73,15 @@ def check_size_limit(rows: Sequence[RowT]) -> Sequence[RowT]:
     if rows and getattr(rows[0], _BYTES, 0) > ROWS_MAX_BYTES:
         raise ResponseTooLarge()
     return rows
+
+
+def check_sent_size(records: Sequence[RowT]) -> SentRecords:
+    """The same for records as they were sent."""
+    if not isinstance(records, SentRecords):
+        raise TypeError("rows that were not asked for as they are sent")
+    if records and records.columns[-1].name == _BYTES and records[0][len(records.columns) - 1] > ROWS_MAX_BYTES:
+        raise ResponseTooLarge()
+    return records
 
 
 def is_long(column: AnyColumn) -> bool:

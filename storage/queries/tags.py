@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from sqlalchemy import Text, and_, bindparam, delete, exists, func, literal, select, text, update
+from sqlalchemy import Integer, Text, and_, bindparam, delete, exists, func, literal, select, text, update
 from sqlalchemy.dialects import postgresql
 from sqlmodel import col
 
 from contract.limits import TAG_COPIES_MAX
 from contract.normal_form import folded
 from contract.vocabulary import TaggedKind
-from storage.base import Record, as_uuid, now
+from storage.base import Identifier, Record, as_uuid, now
 from storage.db_errors import is_duplicate
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
 from storage.new_rows import model_named, new_row
@@ -48,6 +48,41 @@ async def names_of(session: TenantSession, kind: TaggedKind, record_ids: Sequenc
     found: dict[str, list[str]] = {i: [] for i in record_ids}
     for row in await session.fetch("tags_of", partial(_linked, col(Tag.name)), kind=kind.value, ids=list(record_ids)):
         found[row.record_id].append(row.name)
+    return found
+
+
+async def names_between(
+    session: TenantSession, kind: TaggedKind, first: str, last: str, most: int
+) -> dict[str, list[str]] | None:
+    """The same of all records from one to another that have some; None where they have more than so many together.
+
+    Links lie in the order of the records' identifiers, so they are found at once, and not one record after another
+    (decision 1187).
+    """
+
+    def build() -> AnySelect:
+        record_id = col(TagLink.record_id)
+        links = (
+            select(record_id, col(TagLink.tag_id), col(TagLink.position))
+            .where(
+                col(TagLink.org_id) == ORG_PARAM,
+                col(TagLink.kind) == bindparam("kind", type_=Text()),
+                record_id >= bindparam("first", type_=Identifier()),
+                record_id <= bindparam("last", type_=Identifier()),
+            )
+            .limit(bindparam("limit", type_=Integer()))
+            .subquery("links")
+        )
+        linked = and_(col(Tag.org_id) == ORG_PARAM, col(Tag.id) == links.c.tag_id)
+        return select(links.c.record_id, col(Tag.name)).join(Tag, linked).order_by(links.c.position, col(Tag.name))
+
+    values: Values = {"kind": kind.value, "first": first, "last": last, "limit": most + 1}
+    rows = await session.fetch("tags_between", build, **values)
+    if len(rows) > most:
+        return None
+    found: dict[str, list[str]] = {}
+    for record_id, name in rows:
+        found.setdefault(record_id, []).append(name)
     return found
 
 
