@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ BASELINES = {IDIOMATIC: "idiomatic", FASTAPI: "rest", FLOOR: "floor"}
 _OURS = re.compile(r"CRM_|PG[A-Z]+$|BENCH_|LOG_|DATABASE_URL$|HOST$|PORT$|WEB_CONCURRENCY$")
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
 
+_WORKER_SECONDS, _REST_SECONDS = 60.0, 2.0
+"""The seconds in which a worker has to begin, and those that it then has to come to rest."""
 _COST_DIGITS = 6
 """An answer of the gateway says what it cost, which is more where the machine was busy with something else."""
 _POSITION = len(',"position":123456789')
@@ -120,7 +123,19 @@ def gateway(
         keys = {each.organization: _key(contestant, issuer, each) for each in known}
         contestant.headers = keys | {LARGEST: keys[known[0].organization]}
         contestant.slack = _COST_DIGITS + _POSITION
+        if has_worker:
+            _worker_is_there(contestant)
         yield contestant
+
+
+def _worker_is_there(contestant: Contestant) -> None:
+    """Wait until the worker beats: what it takes to begin is no part of what its jobs take."""
+    until = time.monotonic() + _WORKER_SECONDS
+    while b"\ncrm_workers 1.0" not in contestant.ask(Request("GET", "/metrics"))[1]:
+        if time.monotonic() > until:
+            raise RuntimeError("no worker beats")
+        time.sleep(0.5)
+    time.sleep(_REST_SECONDS)
 
 
 def _settings(place: Place, scratch: Path, settings: Mapping[str, str]) -> dict[str, str]:
