@@ -1,6 +1,6 @@
 """How long the first run of an account with 10,000 items takes, and what it weighs: `python -m benchmarks.first_runs`.
 
-Each kind of account is connected to a gateway of its own, with the worker in the same process. The provider is the one
+Each kind of account is connected to a gateway of its own, with its worker beside it. The provider is the one
 of the tests, in this process on the same machine. Then the account is read again and again, without any change.
 """
 
