@@ -42,7 +42,7 @@ from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.pages import docs_page, first_page, placed, static_mount
 from gateway.runtime import Runtime
 from gateway.server.shutdown import noticing
-from gateway.server.worker_process import WorkerProcess
+from gateway.server.worker_process import STARTING_SECONDS, WorkerProcess
 from gateway.settings import Settings
 from gateway.tracing.documents import TracedExecutor, note_fallback
 from gateway.tracing.requests import TracedRequests
@@ -70,7 +70,7 @@ def create(settings: Settings | None = None, *, demo: bool = False, beside: bool
     runtime = Runtime(settings, feeds=_feeds() if demo else None)
     working: bool | WorkerProcess = settings.worker
     if working and beside and settings.worker_beside:
-        working = WorkerProcess(demo=demo, silence_seconds=settings.job_lease_seconds)
+        working = WorkerProcess(demo=demo, silence_seconds=max(settings.job_lease_seconds, STARTING_SECONDS))
     return application(runtime, working=working, taking=settings.chat, demo=demo, hosts=hosts_of(settings))
 
 

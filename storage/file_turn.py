@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-SECONDS = 5.0
+SECONDS = 2.0
 """The seconds for which a turn is waited for. Then SQLite is asked all the same, and says how it is."""
 
 
@@ -39,9 +39,9 @@ class FileTurn:
             if self._at_once():
                 self._is_held = True
                 return
-        except OSError:  # a folder or a file system that has no room for locks
+            waiting = _in_a_thread(self._wait)
+        except (OSError, RuntimeError):  # a folder or a file system without room for locks, or no room for a thread
             return
-        waiting = _in_a_thread(self._wait)
         try:
             async with asyncio.timeout(SECONDS):
                 await asyncio.shield(waiting)
@@ -70,7 +70,12 @@ class FileTurn:
 
     def _open(self) -> None:
         flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._files = [os.open(path, flags, 0o600) for path in self._paths]
+        try:
+            for path in self._paths:
+                self._files.append(os.open(path, flags, 0o600))
+        except OSError:
+            self.close()
+            raise
 
     def _at_once(self) -> bool:
         front, turn = self._files

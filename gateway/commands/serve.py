@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 import socket
@@ -132,7 +133,13 @@ def _adding_up() -> Iterator[None]:
     if SHARED_FOLDER in os.environ:
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="crm-metrics-") as folder:
+    try:
+        made = tempfile.TemporaryDirectory(prefix="crm-metrics-")
+    except OSError:
+        logging.getLogger(__name__).warning("no temporary folder can be written: /metrics tells of one process alone")
+        yield
+        return
+    with made as folder:
         os.environ[SHARED_FOLDER] = folder
         yield
 

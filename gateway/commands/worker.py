@@ -18,4 +18,6 @@ def worker(
     if line is None:
         work(settings_to_serve())
     else:
-        work_beside(settings_to_serve(), socket.socket(fileno=line), demo=demo)
+        # What the server's own command line may have said otherwise is nothing to a worker.
+        settings = settings_to_serve(host="127.0.0.1", port=0, workers=1, worker=True)
+        work_beside(settings, socket.socket(fileno=line), demo=demo)

@@ -2,8 +2,11 @@
 
 import asyncio
 import os
+import select
 import signal
 import socket
+import threading
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 
@@ -22,7 +25,7 @@ from gateway.observability import logs
 from gateway.observability.apart import operators_app
 from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.runtime import Runtime
-from gateway.server.shutdown import end_by_force
+from gateway.server.shutdown import END_SECONDS, end_by_force
 from gateway.server.worker_link import Link, linked
 from gateway.settings import Settings
 from jobs.worker import Worker
@@ -50,7 +53,17 @@ def work_beside(configuration: Settings, line: socket.socket, *, demo: bool) -> 
     os.nice(configuration.worker_nice)
     logs.configure(configuration)
     loaded()
+    threading.Thread(target=_end_after, args=(line.dup(),), name="end", daemon=True).start()
     asyncio.run(_work_beside(configuration, line, demo=demo))
+
+
+def _end_after(line: socket.socket) -> None:
+    """End this process for good once its server is gone, should it hang."""
+    ends = select.poll()
+    ends.register(line, 0)  # for its end alone
+    ends.poll()
+    time.sleep(END_SECONDS)
+    os._exit(1)
 
 
 async def _work_beside(configuration: Settings, line: socket.socket, *, demo: bool) -> None:

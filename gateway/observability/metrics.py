@@ -296,7 +296,7 @@ class Sampled:
 def exposition() -> bytes:
     """Everything in the Prometheus text format; takes milliseconds where processes share it."""
     folder = os.environ.get(SHARED_FOLDER)
-    if not folder:
+    if not folder or not Path(folder).is_dir():  # a cleaner of temporary files may take it
         return generate_latest(REGISTRY) + processes.of_this_process()
     tallies.give_all()
     living = set()

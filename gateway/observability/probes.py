@@ -18,6 +18,9 @@ from transport.readiness import Check
 if TYPE_CHECKING:
     from gateway.core import Core
 
+_NOT_CALLED = "not called by this process yet"
+"""A worker may have called it, whose calls `crm_provider_calls_total` counts, too."""
+
 
 class Probes:
     """The probes of one process."""
@@ -93,10 +96,14 @@ class Probes:
 
     async def _sequencing(self) -> Check:
         name = self._core.settings.sequencing_provider.value
-        return Check("sequencing_provider", True, f"{name}; {latest_call(self._core.calls, name) or 'not called yet'}")
+        return Check(
+            "sequencing_provider",
+            True,
+            f"{name}; {latest_call(self._core.calls, name) or 'not called by this process yet'}",
+        )
 
     async def _mail(self) -> Check:
-        return Check("mail", True, latest_call(self._core.calls, MAIL_PROVIDER) or "not called yet")
+        return Check("mail", True, latest_call(self._core.calls, MAIL_PROVIDER) or _NOT_CALLED)
 
     async def _model(self) -> Check:
         # With the client of other services, where there is a model.
@@ -105,5 +112,5 @@ class Probes:
 
         calls = self._core.calls
         asked = {"questions": latest_call(calls, PROVIDER), "chats": latest_call(calls, CHAT_PROVIDER)}
-        called = "; ".join(f"{of}: {how}" for of, how in asked.items() if how) or "not called yet"
+        called = "; ".join(f"{of}: {how}" for of, how in asked.items() if how) or _NOT_CALLED
         return Check("model", True, f"{self._core.settings.model_name}; {called}")

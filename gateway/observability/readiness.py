@@ -1,6 +1,6 @@
 """Asks for what the service needs, all at once: a line for each, with how long the answer took, in bounded time.
 
-What nothing can be answered without fails the whole: the database, its migrations, the worker where it runs here, an
+What nothing can be answered without fails the whole: the database, its migrations, the server's own worker, an
 identity provider whose keys were never had. What only some operations need is reported and fails nothing
 (decision 124).
 """

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import socket
 import sys
 import time
@@ -9,17 +10,24 @@ from asyncio.subprocess import DEVNULL, Process
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
+from gateway.observability.shared_folder import SHARED_FOLDER
 from gateway.server.shutdown import END_SECONDS, LAST_WORK_SECONDS
 from gateway.server.worker_link import Link, linked
 from storage.change_feed import ChangeFeed
 from storage.database import Database
 from storage.meanwhile import meanwhile
 
-_AGAIN_SECONDS = 1.0
-"""The pause before another worker begins, so that one that cannot begin is no busy loop."""
-_CLOSING_SECONDS = END_SECONDS - LAST_WORK_SECONDS
-"""What is left to a process for its end once its jobs have had their time."""
+_AGAIN_SECONDS, _AGAIN_SECONDS_MAX = 1.0, 30.0
+"""The pause before another worker begins, which doubles: one that cannot begin is no busy loop."""
+STARTING_SECONDS = 30.0
+"""The seconds that a worker has to begin, on a machine that does much else."""
+SILENCE_SECONDS = 60.0
+"""The seconds after which a worker that says nothing hangs, and is killed. It says each second how it is."""
+_LOOK_SECONDS = 1.0
+_CLOSING_SECONDS = END_SECONDS - LAST_WORK_SECONDS - 0.5
+"""What is left to a worker for its end once its jobs have had their time, before its server's own end comes."""
 
 _log = logging.getLogger(__name__)
 
@@ -59,57 +67,90 @@ class WorkerProcess:
                 await self.stop(LAST_WORK_SECONDS)
 
     async def stop(self, seconds: float) -> None:
-        """Tell the worker to end, and wait until it has: its jobs have so many seconds, and then it closes."""
+        """Tell the worker to end, and wait until it has: its jobs have so many seconds, and then it closes.
+
+        One that hangs is killed then, so that it does not outlive this process.
+        """
         self._ending.set()
-        self._end()
+        self._tell_to_end()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds + _CLOSING_SECONDS):
                 await self._ended.wait()
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
 
-    def _end(self) -> None:
+    def _tell_to_end(self) -> None:
         if self._process is not None:
             with suppress(ProcessLookupError):
                 self._process.terminate()
 
     async def _keep(self, feed: ChangeFeed) -> None:
-        """Start a worker, and another in the place of one that died, until this process ends."""
-        while not self._ending.is_set():
-            try:
-                process = self._process = await self._started(feed)
-            except OSError as error:  # too many processes or files
-                _log.warning("worker process cannot be started, and is tried again error=%s", error.strerror)
-            else:
-                if self._ending.is_set():
-                    self._end()
-                code = await process.wait()
-                self._cut()
-                if not self._ending.is_set():
-                    line = "worker process died, and another takes its place process=%s exit_code=%s"
-                    _log.warning(line, process.pid, code)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._ending.wait(), _AGAIN_SECONDS)
-        self._ended.set()
+        """Have a worker, and another in the place of one that died, until this process ends."""
+        pause = _AGAIN_SECONDS
+        try:
+            while not self._ending.is_set():
+                began = time.monotonic()
+                try:
+                    await self._one(feed)
+                except Exception as error:  # too many processes, most likely; whatever it is, jobs have to go on
+                    _log.warning("worker process cannot be started, and is tried again error=%s", error)
+                if time.monotonic() - began > SILENCE_SECONDS:
+                    pause = _AGAIN_SECONDS
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._ending.wait(), pause)
+                pause = min(2 * pause, _AGAIN_SECONDS_MAX)
+        finally:
+            self._ended.set()
+
+    async def _one(self, feed: ChangeFeed) -> None:
+        """The life of one worker."""
+        try:
+            process = self._process = await self._started(feed)
+            if self._ending.is_set():
+                self._tell_to_end()
+            code = await self._end_of(process)
+        finally:
+            if self._link is not None:
+                self._link.close()
+            self._link = self._process = None
+        if not self._ending.is_set():
+            line = "worker process died, and another takes its place process=%s exit_code=%s"
+            _log.warning(line, process.pid, code)
+
+    async def _end_of(self, process: Process) -> int:
+        """The exit code of a worker, which is killed once it hangs."""
+        waiting = asyncio.create_task(process.wait())
+        try:
+            while not (await asyncio.wait({waiting}, timeout=_LOOK_SECONDS))[0]:
+                if time.monotonic() - self._heard_at > SILENCE_SECONDS and not self._ending.is_set():
+                    _log.warning("worker process hangs, and is killed process=%s", process.pid)
+                    self._heard_at = time.monotonic()
+                    with suppress(ProcessLookupError):
+                        process.kill()
+        finally:
+            waiting.cancel()
+        return waiting.result()
 
     async def _started(self, feed: ChangeFeed) -> Process:
-        """A worker that has begun, at the other end of a line that is its own."""
-        ours, theirs = socket.socketpair()
-        self._link = await linked(ours, feed, stated=self._stated)
-        try:
-            with theirs:
-                number = theirs.fileno()
-                arguments = ["worker", "--line", str(number), *(["--demo"] if self._demo else [])]
-                return await asyncio.create_subprocess_exec(
-                    sys.executable, "-P", "-m", "gateway", *arguments, stdin=DEVNULL, pass_fds=(number,)
-                )
-        except OSError:
-            self._cut()
-            raise
+        """A worker that has begun, at the other end of a line that is its own.
 
-    def _cut(self) -> None:
-        """End the line to a worker that is gone."""
-        if self._link is not None:
-            self._link.close()
-        self._link = self._process = None
+        It is in a session of its own: what a terminal says to all processes in front, this one says to the worker.
+        """
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._link = await linked(ours, feed, stated=self._stated)
+            number = theirs.fileno()
+            arguments = ["worker", "--line", str(number), *(["--demo"] if self._demo else [])]
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", "-m", "gateway", *arguments),
+                stdin=DEVNULL,
+                pass_fds=(number,),
+                env=_environment(),
+                start_new_session=True,
+            )
+        self._heard_at = time.monotonic()
+        return process
 
     def _stated(self, works: bool) -> None:
         self._works, self._heard_at = works, time.monotonic()
@@ -117,3 +158,14 @@ class WorkerProcess:
     def _tell(self, organization: str) -> None:
         if self._link is not None:
             self._link.tell(organization)
+
+
+def _environment() -> dict[str, str]:
+    """The worker's: it finds the program of this process, and a folder to count in where there is one."""
+    environment = dict(os.environ)
+    program = str(Path(__file__).resolve().parents[2])
+    if sys.path[:1] == [program]:  # `python -m gateway` takes it from where it is called
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (program, environment.get("PYTHONPATH"))))
+    if not Path(environment.get(SHARED_FOLDER, os.curdir)).is_dir():
+        del environment[SHARED_FOLDER]
+    return environment

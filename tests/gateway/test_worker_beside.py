@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import socket
 import time
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -185,4 +187,53 @@ async def test_a_worker_that_cannot_be_started_is_tried_again(
     process = WorkerProcess(demo=False, silence_seconds=30)
     async with process.followed(database, ChangeFeed(database)):
         await _within_a_second(lambda: len(tries) > 2)
-    assert "cannot be started, and is tried again error=Resource temporarily unavailable" in caplog.text
+    assert "cannot be started, and is tried again error=[Errno 11] Resource temporarily unavailable" in caplog.text
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)  # no statement is asked
+async def test_a_worker_that_hangs_is_replaced(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """So is one that was killed; at the end the one that is left is told to end."""
+    started: list[Process] = []
+    start = asyncio.create_subprocess_exec
+
+    async def silent(*_arguments: object, **options: Any) -> Process:
+        started.append(await start("sleep", "60", **options))
+        return started[-1]
+
+    monkeypatch.setattr("asyncio.create_subprocess_exec", silent)
+    for name, seconds in (("SILENCE_SECONDS", 0.2), ("_LOOK_SECONDS", 0.05), ("_AGAIN_SECONDS", 0.01)):
+        monkeypatch.setattr(worker_process, name, seconds)
+    process = WorkerProcess(demo=False, silence_seconds=30)
+    async with process.followed(database, ChangeFeed(database)):
+        async with asyncio.timeout(10):
+            while len(started) < 3:  # noqa: ASYNC110  # there is no event for it
+                await asyncio.sleep(0.01)
+    assert started[0].returncode == -signal.SIGKILL
+    assert not [each for each in started if _runs(each.pid)]
+    assert f"worker process hangs, and is killed process={started[0].pid}" in caplog.text
+
+
+def test_a_worker_that_hangs_does_not_outlive_its_server(tmp_path: Path) -> None:
+    with Service(tmp_path, afresh=True) as service:
+        [worker] = _until(lambda: _workers(service.pid))
+        _until(lambda: "worker started" in service.log.read_text())
+        os.kill(worker, signal.SIGSTOP)
+        assert service.end() == 0
+        assert not _runs(worker)
+
+
+def test_a_service_goes_on_without_a_folder_to_count_in(tmp_path: Path) -> None:
+    """A cleaner of temporary files may take it: each process counts by itself then."""
+    (tmp_path / "tmp").mkdir()
+    with Service(tmp_path, afresh=True, TMPDIR=str(tmp_path / "tmp")) as service:
+        [worker] = _until(lambda: _workers(service.pid))
+        _until(lambda: "worker started" in service.log.read_text())
+        shutil.rmtree(tmp_path / "tmp")
+        os.kill(worker, signal.SIGKILL)
+        _until(lambda: service.log.read_text().count("worker started") == 2)
+        answer = httpx.get(f"{service.address}/metrics")
+        assert answer.status_code == 200
+        assert "process_resident_memory_bytes " in answer.text
+        assert service.end() == 0
