@@ -18,8 +18,8 @@ import orjson
 
 from contract.bulk_vocabulary import ExportFormat
 from reports.csv_cells import is_harmless, joined, looks_like_number, text_cell
-from storage.sent_records import Decode, SentColumn
-from storage.statements import AnyRow
+from storage.sent_records import SentColumn
+from storage.statements import AnyRow, Decode
 
 Tags = Mapping[str, list[str]]
 """The names of the tags of each record that has some, by its identifier."""

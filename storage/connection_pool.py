@@ -85,19 +85,12 @@ class Connections:
     schema and pages of its own: those that a burst had made are closed again (decision 1042).
     """
 
-    def __init__(
-        self,
-        open: Callable[[], Awaitable[Driver]],
-        size: int,
-        *,
-        one_writer: bool = False,
-        file_turn: FileTurn | None = None,
-    ) -> None:
-        """`file_turn` is the writer's turn among processes."""
+    def __init__(self, open: Callable[[], Awaitable[Driver]], size: int, file_turn: FileTurn | None = None) -> None:
+        """`file_turn` is the one writer's turn among processes, where there is one writer at a time."""
         self._open = open
         self._file_turn = file_turn
         self._turns = Turns(size, CONNECTION_SECONDS)
-        self._writers = Turns(1, None) if one_writer else self._turns
+        self._writers = self._turns if file_turn is None else Turns(1, None)
         self._at_hand: list[Driver] = []
         """The one that was used last is the first to be used again, so the others are idle together."""
         self._least = 0

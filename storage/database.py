@@ -16,12 +16,11 @@ from storage import database_time
 from storage.adapters.aiosqlite import unattended
 from storage.adapters.asyncpg import fetch
 from storage.adapters.sqlalchemy import structure_of
-from storage.addresses import file_in
 from storage.base import as_uuid, now
 from storage.bounded_cache import BoundedCache
 from storage.connection_pool import Connections, Driver, Taken
 from storage.db_errors import closed_under, is_statement_error
-from storage.file_turn import FileTurn
+from storage.file_turn import turn_of
 from storage.postgres import tenant_connection
 from storage.statement_timeouts import to_the_end
 from storage.statements import (
@@ -76,9 +75,7 @@ class Database:
         made: Any = self.url.get_dialect()  # Any: what each dialect takes is its own
         self.sql: Dialect = made(json_serializer=compact_json, json_deserializer=orjson.loads)
         """The dialect in which SQLAlchemy writes statements."""
-        file = file_in(self.url)
-        file_turn = None if file is None else FileTurn(file)
-        self.connections = Connections(self.open, pool_size, one_writer=file is not None, file_turn=file_turn)
+        self.connections = Connections(self.open, pool_size, turn_of(self.url))
         self._seconds = statement_seconds
         self._is_cached = statement_cache
         self.replicas: Replicas | None = None

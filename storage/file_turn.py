@@ -11,6 +11,12 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from storage.addresses import file_in
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
 
 SECONDS = 2.0
 """The seconds for which a turn is waited for. Then SQLite is asked all the same, and says how it is."""
@@ -94,6 +100,12 @@ class FileTurn:
         fcntl.flock(front, fcntl.LOCK_EX)
         fcntl.flock(turn, fcntl.LOCK_EX)
         fcntl.flock(front, fcntl.LOCK_UN)
+
+
+def turn_of(url: "URL") -> FileTurn | None:
+    """The turn to write the file of this address; None where that is no file. Raises ValueError for SQLite without."""
+    file = file_in(url)
+    return None if file is None else FileTurn(file)
 
 
 def _in_a_thread(work: Callable[[], None]) -> asyncio.Future[None]:

@@ -4,10 +4,12 @@ A row of an export is written once and never read. To make a row of it, an amoun
 each time takes as long as to write them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 from sqlalchemy import Date, DateTime
@@ -16,11 +18,11 @@ from storage.adapters.sqlalchemy import plain_type
 from storage.base import Money
 from storage.expressions import AnyType
 
+if TYPE_CHECKING:
+    from storage.statements import AnyValue, Decode
+
 AS_SENT: Final = "crm_as_sent"
 """The execution option of a shape whose records stay as the driver gives them."""
-
-Decode = Callable[[Any], Any]  # Any: of each type its own
-"""What makes something of a driver's value that is not null."""
 
 
 class SentColumn(NamedTuple):
@@ -35,12 +37,12 @@ class SentColumn(NamedTuple):
     """Makes the text that it is, of kinds that are no text of anybody's. None for all other kinds."""
 
 
-class SentRecords(list[Any]):  # Any: the drivers' records have nothing in common but that they are looked into by place
+class SentRecords(list["Sequence[AnyValue]"]):
     """Records with their columns."""
 
     __slots__ = ("columns",)
 
-    def __init__(self, columns: tuple[SentColumn, ...], records: Iterable[Sequence[Any]]) -> None:
+    def __init__(self, columns: tuple[SentColumn, ...], records: Iterable[Sequence[AnyValue]]) -> None:
         super().__init__(records)
         self.columns = columns
 

@@ -96,7 +96,8 @@ async def test_the_filters_are_those_of_the_list(one: Tenant) -> None:
     assert lines(await export(one, "deals?format=jsonl&status=lost")) == []
     assert (await export(one, "deals?status=lost&columns=id,name")).text == "id,name\r\n"
     await one.add(Activity(type="task", subject="t"), Activity(subject="m"), Activity(type="note", body="n"))
-    assert [r["type"] for r in lines(await export(one, "activities?format=jsonl&type=task,note"))] == ["task", "note"]
+    types = {r["type"] for r in lines(await export(one, "activities?format=jsonl&type=task,note"))}
+    assert types == {"task", "note"}
     assert [r["subject"] for r in lines(await export(one, "activities?format=jsonl&task_state=open"))] == ["t"]
     assert [r["subject"] for r in lines(await export(one, "meetings?format=jsonl&unlinked_account=true"))] == ["m"]
 

@@ -121,7 +121,7 @@ async def test_who_gets_no_connection_gives_the_turn_back(both: tuple[FileTurn, 
     async def refused() -> None:
         raise OSError("no file can be opened")
 
-    connections = Connections(refused, 2, one_writer=True, file_turn=one)
+    connections = Connections(refused, 2, one)
     with pytest.raises(OSError, match="no file"):
         await connections.take("org", writing=True)
     await asyncio.wait_for(other.take(), 1)

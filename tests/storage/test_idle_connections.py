@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from storage import connection_pool
 from storage.connection_pool import IDLE_KEPT, Connections, Taken
+from storage.file_turn import FileTurn
 
 
 @dataclass(eq=False)
@@ -34,7 +36,7 @@ async def _burst(connections: Connections, size: int) -> list[Taken]:
 
 async def test_a_file_has_few_connections_once_a_burst_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_pool, "IDLE_SECONDS", 0.01)
-    connections = Connections(_open, 6, one_writer=True)
+    connections = Connections(_open, 6, FileTurn(Path("unwritten")))
     made = await _burst(connections, 6)
     used = await connections.take("a")
     async with asyncio.timeout(30):
@@ -56,7 +58,7 @@ async def test_many_who_give_back_look_once(monkeypatch: pytest.MonkeyPatch) -> 
         return call_later(seconds, call)
 
     monkeypatch.setattr(asyncio.get_running_loop(), "call_later", noted)
-    connections = Connections(_open, 6, one_writer=True)
+    connections = Connections(_open, 6, FileTurn(Path("unwritten")))
     for _ in range(20):
         await _burst(connections, 6)
     assert asked == [connection_pool.IDLE_SECONDS]
