@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,7 @@ from gateway.graphql.ws import WebSocketEndpoint
 from gateway.graphql.ws_connection import Shared
 from gateway.llms import llms_text
 from gateway.login.routes import login_routes
+from gateway.made import demo_feeds
 from gateway.mcp.routes import mcp_routes
 from gateway.middleware.compression import Compression
 from gateway.middleware.cross_origin import cross_origin
@@ -42,12 +43,11 @@ from gateway.observability.metrics_endpoint import MetricsEndpoint
 from gateway.pages import docs_page, first_page, placed, static_mount
 from gateway.runtime import Runtime
 from gateway.server.shutdown import noticing
-from gateway.server.worker_process import STARTING_SECONDS, WorkerProcess
+from gateway.server.worker_process import WorkerProcess
 from gateway.settings import Settings
 from gateway.tracing.documents import TracedExecutor, note_fallback
 from gateway.tracing.requests import TracedRequests
 from identity.tokens import DISCOVERY_PATH, JWKS_PATH, SERVER_METADATA_PATH
-from providers.accounts.ical import LocalFeed
 from rest_compat.routes import rest_routes
 from schema.build import Schema, build
 from schema.execution import Executor
@@ -67,10 +67,10 @@ def create(settings: Settings | None = None, *, demo: bool = False, beside: bool
     """
     settings = settings or Settings()
     logs.configure(settings)
-    runtime = Runtime(settings, feeds=_feeds() if demo else None)
+    runtime = Runtime(settings, feeds=demo_feeds() if demo else None)
     working: bool | WorkerProcess = settings.worker
     if working and beside and settings.worker_beside:
-        working = WorkerProcess(demo=demo, silence_seconds=max(settings.job_lease_seconds, STARTING_SECONDS))
+        working = WorkerProcess(demo=demo, lease_seconds=settings.job_lease_seconds)
     return application(runtime, working=working, taking=settings.chat, demo=demo, hosts=hosts_of(settings))
 
 
@@ -211,12 +211,6 @@ def _routes(runtime: Runtime, schema: Schema, metrics: MetricsEndpoint, streams:
             *(Route(path, _made(partial(_discovery, runtime))) for path in (DISCOVERY_PATH, SERVER_METADATA_PATH)),
         ]
     return routes
-
-
-def _feeds() -> Mapping[str, LocalFeed]:
-    from gateway.demo.calendar import FEEDS  # with all that seeds a demo
-
-    return FEEDS
 
 
 def _of_demo(runtime: Runtime) -> list[BaseRoute]:

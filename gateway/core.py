@@ -38,7 +38,7 @@ _CLOSING_SECONDS = 3.0
 
 
 class Core:
-    """What `doctor` looks at, and what `Runtime` has with all that serving takes beside it.
+    """Holds what `doctor` looks at; `Runtime` adds to it what serving takes.
 
     Made inside or outside the event loop, started inside it.
     """
@@ -81,7 +81,7 @@ class Core:
         return self._client
 
     def _calls(self) -> Calls:
-        """What watches calls of other services; nothing here is counted, since nobody asks for it."""
+        """Makes what watches calls of other services; nothing here is counted, since nobody asks for it."""
         if self.tracer is None:
             return Calls()
         from gateway.tracing.outside import TracedCalls  # with metrics, where a process traces
@@ -89,11 +89,11 @@ class Core:
         return TracedCalls(tracer=self.tracer)
 
     def _timed(self) -> Timed:
-        """What hears of statements."""
+        """Makes what hears of statements."""
         return SlowStatements(self.settings.slow_statement_seconds)
 
     def _counts(self) -> Counts:
-        """What counts reads, and those that no replica answered."""
+        """Makes what counts reads, and those that no replica answered."""
         return lambda _place: None, lambda _reason: None
 
     def _remote_keys(self) -> RemoteKeys | None:
@@ -123,7 +123,7 @@ class Core:
         return nullcontext() if clusters is None else clusters.followed()
 
     def _closing(self) -> list[Callable[[], Awaitable[None]]]:
-        """What is to be closed, the database last."""
+        """Lists what is to be closed, the database last."""
         return [
             *([] if self.keys is None else [self.keys.stop]),
             self.limiting.close,

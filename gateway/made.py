@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from contract.errors import Unavailable
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from gateway.settings import Settings
     from identity.tokens import EmbeddedIssuer
+    from providers.accounts.ical import LocalFeed
     from providers.calls import Calls
     from providers.mail import MailPort
 
@@ -95,3 +97,10 @@ def embedded_issuer(settings: Settings, keys: tuple[ECKey, ECKey | None] | None 
 
     own, previous = keys or signing_keys(settings)
     return EmbeddedIssuer(own, settings.public_url or DEFAULT_ISSUER, AUDIENCE, previous=previous)
+
+
+def demo_feeds() -> Mapping[str, LocalFeed]:
+    """The calendars of a demo, which are read within the process."""
+    from gateway.demo.calendar import FEEDS  # with all that seeds a demo
+
+    return FEEDS

@@ -182,7 +182,7 @@ class Runtime(Core):
             yield
 
     def _closing(self) -> list[Callable[[], Awaitable[None]]]:
-        """What is to be closed, the database last."""
+        """Lists what is to be closed, the database last."""
         return [
             *self.closing,
             self.services.runs.stop,

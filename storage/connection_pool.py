@@ -124,17 +124,13 @@ class Connections:
         if not turns.at_once(group):
             await turns.wait(group)
         file = self._file_turn if writing else None
-        if file is not None:
-            try:
-                await file.take()
-            except BaseException:
-                turns.give_back(group)
-                raise
-        if self._at_hand:
-            driver = self._at_hand.pop()
-            self._least = min(self._least, len(self._at_hand))
-            return Taken(driver, turns, group, holder, file)
         try:
+            if file is not None:
+                await file.take()
+            if self._at_hand:
+                driver = self._at_hand.pop()
+                self._least = min(self._least, len(self._at_hand))
+                return Taken(driver, turns, group, holder, file)
             driver = await self._open()
         except BaseException:
             if file is not None:

@@ -47,7 +47,7 @@ class SentRecords(list["Sequence[AnyValue]"]):
         self.columns = columns
 
     def place(self, name: str) -> int:
-        """Where in a record the column of this name is. Raises ValueError where there is none."""
+        """Finds where in a record the column of this name is. Raises ValueError where there is none."""
         return [column.name for column in self.columns].index(name)
 
 

@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 
 import uvicorn
@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from gateway.adapters import lean_http  # noqa: F401  # before anybody loads httpx
 from gateway.commands.outcome import fail, loaded, say, warn_of_strangers, with_folder
 from gateway.commands.sockets import authority, listen
-from gateway.made import bring_up_to_date
+from gateway.made import bring_up_to_date, demo_feeds
 from gateway.middleware.hosts import Hosts, hosts_of
 from gateway.middleware.requests import Requests
 from gateway.middleware.security_headers import SecurityHeaders
@@ -29,7 +29,6 @@ from gateway.server.shutdown import END_SECONDS, end_by_force
 from gateway.server.worker_link import Link, linked
 from gateway.settings import Settings
 from jobs.worker import Worker
-from providers.accounts.ical import LocalFeed
 from storage.meanwhile import meanwhile
 
 _STATE_SECONDS = 1.0
@@ -68,7 +67,7 @@ def _end_after(line: socket.socket) -> None:
 
 async def _work_beside(configuration: Settings, line: socket.socket, *, demo: bool) -> None:
     ended = _told_to_end()
-    runtime = Runtime(configuration, feeds=_demo_feeds() if demo else None)
+    runtime = Runtime(configuration, feeds=demo_feeds() if demo else None)
     async with runtime.running(), runtime.working() as worker, MetricsEndpoint(runtime).running():
         link = await linked(line, runtime.services.feed, ended=ended)
         if runtime.database.dialect == "sqlite":
@@ -76,12 +75,6 @@ async def _work_beside(configuration: Settings, line: socket.socket, *, demo: bo
         async with meanwhile(_state(link, worker)):
             await ended.wait()
         end_by_force()
-
-
-def _demo_feeds() -> Mapping[str, LocalFeed]:
-    from gateway.demo.calendar import FEEDS  # with all that seeds a demo
-
-    return FEEDS
 
 
 async def _state(link: Link, worker: Worker) -> None:

@@ -21,7 +21,7 @@ from storage.meanwhile import meanwhile
 
 _AGAIN_SECONDS, _AGAIN_SECONDS_MAX = 1.0, 30.0
 """The pause before another worker begins, which doubles: one that cannot begin is no busy loop."""
-STARTING_SECONDS = 30.0
+_STARTING_SECONDS = 30.0
 """The seconds that a worker has to begin, on a machine that does much else."""
 SILENCE_SECONDS = 60.0
 """The seconds after which a worker that says nothing hangs, and is killed. It says each second how it is."""
@@ -37,12 +37,12 @@ class WorkerProcess:
 
     where = "in a process beside this one"
 
-    def __init__(self, *, demo: bool, silence_seconds: float) -> None:
-        """It counts as not working once it has said nothing for so many seconds."""
+    def __init__(self, *, demo: bool, lease_seconds: float) -> None:
+        """It counts as not working once it has said nothing for a lease, or for what it may take to begin."""
         self.running: Counter[str] = Counter()
         """No jobs: they run in the other process, which tells of them itself."""
         self._demo = demo
-        self._silence_seconds = silence_seconds
+        self._silence_seconds = max(lease_seconds, _STARTING_SECONDS)
         self._process: Process | None = None
         self._link: Link | None = None
         self._ending, self._ended = asyncio.Event(), asyncio.Event()

@@ -1,10 +1,11 @@
 """Builds the numbers that rows count for in sums."""
 
-from sqlalchemy import Integer, case, literal_column
+from sqlalchemy import case, literal_column
 
 from storage.expressions import AnyColumn
+from storage.queries.dialects import literal_number
 
-ONE, NONE = literal_column("1", Integer), literal_column("0", Integer)
+ONE, NONE = literal_number(1), literal_number(0)
 
 
 def number_of(condition: AnyColumn, records: AnyColumn = ONE) -> AnyColumn:

@@ -163,7 +163,7 @@ async def test_a_worker_says_whether_it_works_and_learns_that_its_server_is_gone
 def test_a_worker_that_is_silent_or_cannot_beat_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr(worker_process, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    process = WorkerProcess(demo=False, silence_seconds=30)
+    process = WorkerProcess(demo=False, lease_seconds=30)
     assert process.is_beating  # it has the time to begin
     clock[0] = 131
     assert not process.is_beating
@@ -184,7 +184,7 @@ async def test_a_worker_that_cannot_be_started_is_tried_again(
 
     monkeypatch.setattr("asyncio.create_subprocess_exec", refused)
     monkeypatch.setattr(worker_process, "_AGAIN_SECONDS", 0.01)
-    process = WorkerProcess(demo=False, silence_seconds=30)
+    process = WorkerProcess(demo=False, lease_seconds=30)
     async with process.followed(database, ChangeFeed(database)):
         await _within_a_second(lambda: len(tries) > 2)
     assert "cannot be started, and is tried again error=[Errno 11] Resource temporarily unavailable" in caplog.text
@@ -205,7 +205,7 @@ async def test_a_worker_that_hangs_is_replaced(
     monkeypatch.setattr("asyncio.create_subprocess_exec", silent)
     for name, seconds in (("SILENCE_SECONDS", 0.2), ("_LOOK_SECONDS", 0.05), ("_AGAIN_SECONDS", 0.01)):
         monkeypatch.setattr(worker_process, name, seconds)
-    process = WorkerProcess(demo=False, silence_seconds=30)
+    process = WorkerProcess(demo=False, lease_seconds=30)
     async with process.followed(database, ChangeFeed(database)):
         async with asyncio.timeout(10):
             while len(started) < 3:  # noqa: ASYNC110  # there is no event for it
