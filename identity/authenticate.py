@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -47,6 +48,15 @@ class Identity:
 
     def __post_init__(self) -> None:
         """Have what is asked for at the same time read together."""
+        self._read_together()
+
+    def aside(self) -> "Identity":
+        """The same for what goes on behind requests: none of them waits for a statement of its (decision 1189)."""
+        other = copy(self)
+        other._read_together()
+        return other
+
+    def _read_together(self) -> None:
         self._credentials = CoalescedReads(partial(exchange.known, self.database), attrgetter("key_id"))
         self._memberships = CoalescedReads(partial(directory.known, self.database), attrgetter("subject"))
         self._grants = CoalescedReads(partial(directory.live_grants, self.database), attrgetter("id"))

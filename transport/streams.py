@@ -30,8 +30,8 @@ LOOK_SECONDS: Final = 2.0
 SILENT_SECONDS: Final = 10.0
 """The seconds after which a stream is told something though nothing has happened."""
 _TURN_SECONDS: Final = 0.1
-_AT_A_TIME: Final = 4
-"""Credentials that are looked at together: those that wait for the same statement of the database."""
+_AT_A_TIME: Final = 32
+"""Credentials that are looked at together, by two statements of the database: one for the first, one for the others."""
 _FRESH_SECONDS: Final = 1.0
 
 _log = logging.getLogger(__name__)
@@ -74,6 +74,7 @@ class Streams:
         pacing: Pacing | None = None,
     ) -> None:
         self.identity = identity
+        self._aside = identity.aside()
         self.stopping = stopping
         self._counted = counted
         self._pacing = pacing or Pacing()
@@ -192,7 +193,7 @@ class Streams:
 
     async def _look_at(self, credential: Credential) -> None:
         try:
-            principal = await self.identity.authenticate(*credential)
+            principal = await self._aside.authenticate(*credential)
         except (Unavailable, TimedOut):  # a database that is away, or slow, refuses nobody
             return
         except GatewayError as error:

@@ -174,3 +174,29 @@ async def test_a_revoked_key_ends_among_calls_that_hold(world: World) -> None:
     is_over = True
     await asyncio.gather(*others)
     assert all(isinstance(answer, Unauthenticated) for answer in answers), answers
+
+
+async def test_no_request_waits_for_what_is_read_behind_it(world: World) -> None:
+    """Decision 1189: looks at the credentials of streams read on their own, and together with each other."""
+    headers = [await world.headers(who, world.one, CredentialKind.SESSION) for who in PEOPLE[:3]]
+    identity = world.services.identity
+    aside = identity.aside()
+    tokens = [given["Authorization"] for given in headers]
+    expected = [await identity.authenticate(token, None) for token in tokens]
+    gate, begun, statements = asyncio.Event(), asyncio.Event(), list[str]()
+    world.database.observers.append(statements.append)
+    read = aside._memberships._read
+
+    async def slow(keys: Sequence[str]) -> Sequence[object]:
+        begun.set()
+        await gate.wait()
+        return await read(keys)
+
+    aside._memberships._read = slow
+    looks = [asyncio.create_task(aside.authenticate(token, None)) for token in tokens]
+    await begun.wait()
+    assert await asyncio.wait_for(identity.authenticate(tokens[0], None), 10) == expected[0]
+    assert len(statements) == 1
+    gate.set()
+    assert await asyncio.gather(*looks) == expected
+    assert len(statements) == 3

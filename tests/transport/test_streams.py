@@ -33,6 +33,9 @@ class Directory:
         self.asked: list[str] = []
         self.answer: Principal | Exception = CALLER
 
+    def aside(self) -> Directory:
+        return self
+
     async def authenticate(self, authorization: str, _organization: str | None, _address: str = "") -> Principal:
         self.asked.append(authorization)
         await asyncio.sleep(0)
