@@ -33,6 +33,10 @@ _TURN_SECONDS: Final = 0.1
 _AT_A_TIME: Final = 32
 """Credentials that are looked at together, by two statements of the database: one for the first, one for the others."""
 _FRESH_SECONDS: Final = 1.0
+_PATIENCE: Final = 0.001
+"""Seconds for which a step of all of this waits for requests at the most."""
+_LATE_SECONDS: Final = 0.5
+"""Looks that are so late wait for no request: a service that is never at rest looks as often as another."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +67,7 @@ class Beating(Protocol):
 class Streams:
     """Their number, the credentials that they run on, and the end of the service, which is theirs as well.
 
-    `counted` is entered while one of them runs. `pacing` has one step of all looks in a turn of the loop.
+    `counted` is entered while one of them runs. `pacing` has one step of all of it in a turn of the loop.
     """
 
     def __init__(
@@ -173,10 +177,12 @@ class Streams:
         now = _now()
         silent = takewhile(lambda each: each[1] + SILENT_SECONDS <= now, self._silent.items())
         for stream, _ in list(silent):
-            if stream in self._silent:  # else it ended in a turn of this
-                self.sent(stream)
-                stream.beat()
-                await asyncio.sleep(0)
+            await self._pacing.paced(partial(self._tell, stream), patience=_PATIENCE)
+
+    async def _tell(self, stream: Beating) -> None:
+        if stream in self._silent:  # else it ended in a turn of this
+            self.sent(stream)
+            stream.beat()
 
     async def _look_again(self) -> None:
         """Look at the credentials that are due, a few at a time and one step in a turn of the loop (decision 1153)."""
@@ -185,11 +191,12 @@ class Streams:
             due = [credential for credential in first if self._due[credential] <= _now()]
             if not due:
                 return
+            patience = _PATIENCE if _now() - self._due[due[0]] < _LATE_SECONDS else 0
             for credential in due:
                 del self._due[credential]  # behind all others again
                 self._due[credential] = _now() + LOOK_SECONDS
             looks = (partial(self._look_at, credential) for credential in due)
-            await asyncio.gather(*(self._pacing.paced(look, waits=False) for look in looks))
+            await asyncio.gather(*(self._pacing.paced(look, patience=patience) for look in looks))
 
     async def _look_at(self, credential: Credential) -> None:
         try:

@@ -28,6 +28,8 @@ class Pacing:
     def __init__(self) -> None:
         self.others: Callable[[], int] = lambda: 0
         """Tells how many requests are worked on. Whoever knows it calls `look` when they are fewer."""
+        self._ready: deque[asyncio.Future[None]] = deque()
+        """Those that wait for no request."""
         self._waiting: deque[tuple[float, asyncio.Future[None]]] = deque()
         self._aside = 0
         self._is_passing = False
@@ -44,24 +46,29 @@ class Pacing:
         finally:
             self._aside -= 1
 
-    async def paced(self, work: Callable[[], Coroutine[object, object, Result]], *, waits: bool = True) -> Result:
-        """Do the work with a turn before each of its steps, which waits for requests unless told otherwise."""
+    async def paced(
+        self, work: Callable[[], Coroutine[object, object, Result]], *, patience: float | None = None
+    ) -> Result:
+        """Do the work with a turn before each of its steps, which waits for requests.
+
+        With a `patience`, seconds, it waits so long at the most, and goes before other work.
+        """
         holder = HOLDER.get() or Holder()
         token = HOLDER.set(holder)
         try:
-            return await self._steps(work(), holder, waits)
+            return await self._steps(work(), holder, patience)
         finally:
             HOLDER.reset(token)
 
     @types.coroutine
     def _steps(
-        self, work: Coroutine[object, object, Result], holder: Holder, waits: bool
+        self, work: Coroutine[object, object, Result], holder: Holder, patience: float | None
     ) -> Generator[object, None, Result]:
         raised: BaseException | None = None
         while True:
             if raised is None:
                 try:
-                    yield from self._turn(waits and not holder.count)
+                    yield from self._turn(holder, patience)
                 except asyncio.CancelledError as cancelled:
                     raised = cancelled
             try:
@@ -75,13 +82,15 @@ class Pacing:
             except BaseException as error:  # the work itself is told, and says what becomes of it
                 raised = error
 
-    def _turn(self, waits: bool) -> Generator[object, None, None]:
+    def _turn(self, holder: Holder, patience: float | None) -> Generator[object, None, None]:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
-        if waits:
+        if holder.count or patience == 0:
+            self._ready.append(turn)
+        elif patience is None:
             self._waiting.append((loop.time() + _PATIENCE, turn))
         else:
-            self._waiting.appendleft((0.0, turn))
+            self._waiting.appendleft((loop.time() + patience, turn))
         self._pass(loop)
         yield from turn
 
@@ -92,7 +101,7 @@ class Pacing:
 
     def _pass(self, loop: asyncio.AbstractEventLoop) -> None:
         """Have the next in line go on in the loop's next round."""
-        if not self._is_passing and self._waiting:
+        if not self._is_passing and (self._ready or self._waiting):
             self._is_passing = True
             loop.call_soon(self._next, loop)
 
@@ -101,15 +110,26 @@ class Pacing:
         if self._late is not None:
             self._late.cancel()
             self._late = None
-        while self._waiting and self._waiting[0][1].done():  # who was cancelled meanwhile needs none
-            self._waiting.popleft()
-        if not self._waiting:
+        turn = self._first(loop)
+        if turn is None:
             return
-        until, turn = self._waiting[0]
-        if self.others() > self._aside and loop.time() < until:
-            self._late = loop.call_at(until, self._pass, loop)
-            return
-        self._waiting.popleft()
         turn.set_result(None)
         # Its step is behind this round's end, so the one after it is a round later.
         self._pass(loop)
+
+    def _first(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None] | None:
+        """Take whose turn it is; None where nobody waits, or the first in line has to wait on."""
+        while self._ready:
+            if not (turn := self._ready.popleft()).done():  # who was cancelled meanwhile needs none
+                return turn
+        while self._waiting:
+            until, turn = self._waiting[0]
+            if turn.done():
+                self._waiting.popleft()
+            elif self.others() > self._aside and loop.time() < until:
+                self._late = loop.call_at(until, self._pass, loop)
+                return None
+            else:
+                self._waiting.popleft()
+                return turn
+        return None

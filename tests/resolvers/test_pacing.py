@@ -225,8 +225,17 @@ async def test_what_failed_to_get_a_connection_waits_for_requests_again() -> Non
     await task
 
 
-async def test_work_that_need_not_wait_has_its_turns_one_by_one_all_the_same() -> None:
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("patience", [0, 0.001])
+async def test_work_that_waits_briefly_is_done_before_work_that_waits(patience: float) -> None:
+    """Decision 1153: where there is always a request, too."""
     pacing = Pacing()
     pacing.others = lambda: 1
-    together = asyncio.gather(*(pacing.paced(_piece, waits=False) for _ in range(PIECES)))
+    waiting = asyncio.create_task(pacing.paced(_piece))
+    await asyncio.sleep(0)
+    together = asyncio.gather(*(pacing.paced(_piece, patience=patience) for _ in range(PIECES)))
     assert await _rounds_while(together) >= PIECES * STEPS
+    assert not waiting.done()
+    pacing.others = lambda: 0
+    pacing.look()
+    await waiting

@@ -137,9 +137,10 @@ async def test_a_credential_is_looked_at_once_for_all_of_its_streams(monkeypatch
         assert len(place.directory.asked) < 20
 
 
-async def test_looks_do_one_step_in_a_turn_of_the_loop_and_wait_for_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_late_looks_do_one_step_in_a_turn_of_the_loop_and_wait_for_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Decision 1153: a service that is never at rest looks as often as another."""
-    monkeypatch.setattr("resolvers.shared.pacing._PATIENCE", 3_600)
     turn, steps = 0, Counter[int]()
 
     async def authenticate(*_: object) -> Principal:
@@ -148,7 +149,7 @@ async def test_looks_do_one_step_in_a_turn_of_the_loop_and_wait_for_no_request(m
             await asyncio.sleep(0)
         return CALLER
 
-    async with process(monkeypatch) as place:
+    async with process(monkeypatch, _PATIENCE=3_600, _LATE_SECONDS=0) as place:
         monkeypatch.setattr(place.directory, "authenticate", authenticate)
         place.pacing.others = lambda: 1
         for number in range(12):
