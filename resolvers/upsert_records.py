@@ -13,11 +13,12 @@ from resolvers.deals import move_of
 from resolvers.shared import changes
 from resolvers.shared.context import Acting
 from resolvers.shared.keys import KEY, TAKEN
+from resolvers.shared.pacing import in_turns
 from resolvers.shared.record_inputs import references_of
 from resolvers.shared.sentences import ABSENT, INACTIVE
 from resolvers.shared.tagging import made
 from resolvers.shared.writing import standing
-from resolvers.upsert_rows import Kind, Line, check_change, check_new, once
+from resolvers.upsert_rows import AT_A_TIME, Kind, Line, check_change, check_new, once
 from storage.base import Record, as_uuid, with_copies
 from storage.new_rows import new_row
 from storage.queries import external_keys, history, listables, match_keys, members, merged_ids, records
@@ -42,7 +43,7 @@ async def written(
     wanted = _sought_by(kind, lines, match)
     await _refer(session, kind, lines)
     await _find(session, kind, lines, match, wanted)
-    for line in _good(lines):
+    async for line in in_turns(_good(lines), AT_A_TIME):
         _make(ctx, kind, line)
     if kind.model is Deal:
         await _stand(session, lines)

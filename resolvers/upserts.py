@@ -14,8 +14,9 @@ from resolvers import upsert_rows as kinds
 from resolvers.shared.access import requires
 from resolvers.shared.context import Acting, Context
 from resolvers.shared.inputs import ExactInput
+from resolvers.shared.pacing import in_turns
 from resolvers.upsert_records import Raced, written
-from resolvers.upsert_rows import Kind, Line, read
+from resolvers.upsert_rows import AT_A_TIME, Kind, Line, read
 from storage.db_errors import is_duplicate
 from storage.tenancy.sessions import TenantSession
 
@@ -121,7 +122,8 @@ async def upsert(ctx: Context, kind: Kind, rows: Sequence[object], match: str, h
         all_of_them = how.policy is not BulkPolicy.SKIP_FAILED
         lines = await attempted(ctx, session, kind, read_rows, match, all_of_them=all_of_them, dry_run=how.dry_run)
     ctx.forget()
-    return Upserted([_result(line, dry=how.dry_run) for line in lines], how.dry_run)
+    results = [_result(line, dry=how.dry_run) async for line in in_turns(lines, AT_A_TIME)]
+    return Upserted(results, how.dry_run)
 
 
 async def attempted(

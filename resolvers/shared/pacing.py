@@ -11,15 +11,24 @@ of the database, or waits for one, waits for no request: the request may wait fo
 import asyncio
 import types
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from storage.connection_pool import HOLDER, Holder
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 _PATIENCE: Final = 0.004
 """Seconds for which a step waits for requests at the most: an answer has some twenty steps."""
+
+
+async def in_turns(items: Iterable[Item], at_a_time: int) -> AsyncIterator[Item]:
+    """Give the items of a request that has many, so many in a turn of the loop: others wait for no more than these."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if not number % at_a_time:
+            await asyncio.sleep(0)
 
 
 class Pacing:
