@@ -10,7 +10,7 @@ import sqlite3
 import statistics
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import count
@@ -20,7 +20,9 @@ from typing import Any
 import asyncpg
 import orjson
 import uvloop
-from sqlalchemy import make_url
+from sqlalchemy import Index, Table, make_url
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.schema import CreateIndex
 
 from benchmarks.bulk_driver import CHUNK, Beside, Caller, Figures, milliseconds
 from benchmarks.contestants import Contestant
@@ -28,6 +30,7 @@ from benchmarks.data import Place
 from contract.bulk_vocabulary import ExportKind
 from resolvers.export_rows import EXPORTED
 from storage.match_triggers import CONTACTS, removal, triggers
+from storage.tables import Contact
 
 _PART = 64 * CHUNK
 _numbers = count(1)
@@ -276,11 +279,31 @@ def reports(bench: Bench) -> None:
 
 
 _CONTACT = "mutation($i: ContactCreateInput!) { contactCreate(input: $i) { contact { id } userErrors { message } } }"
+_MATCH_COLUMNS = frozenset(["match_name", "match_phone"])
 _CHANGE = "mutation($id: ID!, $i: ContactUpdateInput!) { contactUpdate(id: $id, input: $i) { userErrors { message } } }"
 
 
+def _match_indexes() -> list[Index]:
+    """The indexes of contacts that are there for match keys alone."""
+    table: Table = Contact.__table__  # type: ignore[attr-defined]  # every table class has one
+    return [index for index in table.indexes if any(column.name in _MATCH_COLUMNS for column in index.columns)]
+
+
+def _kept(dialect: str) -> Iterator[str]:
+    """The statements that bring back what match keys take."""
+    compiled = {"sqlite": sqlite, "postgresql": postgresql}[dialect].dialect()
+    yield from (str(CreateIndex(index).compile(dialect=compiled)) for index in _match_indexes())
+    yield from triggers(dialect, CONTACTS)
+
+
+def _taken_out(dialect: str) -> Iterator[str]:
+    """The statements that take away what match keys take."""
+    yield from removal(dialect, CONTACTS)
+    yield from (f"DROP INDEX {index.name}" for index in _match_indexes())
+
+
 def keys(bench: Bench) -> None:
-    """Measures what match keys cost single writes: beside the same with their triggers taken out, in turns."""
+    """Measures what match keys cost single writes: beside the same without their triggers and indexes, in turns."""
     number, rounds = bench.of(400, 10), bench.of(9, 1)
 
     def made() -> list[str]:
@@ -300,8 +323,7 @@ def keys(bench: Bench) -> None:
     for turn in range(2 * rounds):
         kept = turn % 2 == 0
         if turn:
-            every = (triggers if kept else removal)(bench.place.dialect, CONTACTS)
-            asyncio.run(bench.place.execute(every))
+            asyncio.run(bench.place.execute(_kept(bench.place.dialect) if kept else _taken_out(bench.place.dialect)))
         begun = time.perf_counter()
         ids = made()
         between = time.perf_counter()

@@ -39,8 +39,6 @@ class Way(StrEnum):
     """One of two ends of a pair, whose other end stays what it is."""
     FOLLOWED = "followed"
     """It says itself what it named before, in the `beside` column."""
-    DERIVED = "derived"
-    """Triggers write it anew with the record."""
 
 
 LINKS = (
@@ -73,7 +71,6 @@ _OF_ANY_KIND = (
     Reference("external_keys", "record_id", Way.MOVED, None, "kind"),
     Reference("not_duplicates", "low_id", Way.PAIRED, None, "kind", "high_id"),
     Reference("not_duplicates", "high_id", Way.PAIRED, None, "kind", "low_id"),
-    Reference("match_keys", "record_id", Way.DERIVED, None, "kind"),
 )
 REFERENCES: Mapping[MergeableKind, tuple[Reference, ...]] = MappingProxyType(
     {

@@ -263,8 +263,8 @@ async def _write(ctx: Acting, session: TenantSession, kind: Kind, lines: Sequenc
     new = [line for line in _good(lines) if line.outcome is BulkOutcome.CREATED]
     changed = [line for line in _good(lines) if line.outcome is BulkOutcome.UPDATED]
     drafts = [line.after for line in new]
-    has_keys_left = match_keys.are_written_behind(session, drafts)
-    async with match_keys.written_behind(session) if has_keys_left else nullcontext():
+    has_keys_left = match_keys.are_counted_behind(session, drafts)
+    async with match_keys.counted_behind(session) if has_keys_left else nullcontext():
         made = await session.insert_each_missing(drafts)
     if len(made) < len(new):
         raise Raced
@@ -280,7 +280,7 @@ async def _write(ctx: Acting, session: TenantSession, kind: Kind, lines: Sequenc
         told = [each for line in changed if (each := _told(kind, line, tagged)) is not None]
         await changes.append_event(ctx, session, f"{kind.model.__tablename__}_upserted", data, told=told)
     if has_keys_left:
-        await match_keys.write(session, drafts)
+        await match_keys.count(session, drafts)
 
 
 def _changed_columns(lines: Sequence[Line]) -> list[str]:

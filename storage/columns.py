@@ -41,6 +41,7 @@ from storage.base import (
     folded_copies,
     now,
 )
+from storage.worked_out import WorkedOut
 
 
 class Kind(StrEnum):
@@ -237,8 +238,8 @@ def folds_each(of: str) -> AnyField:
 
 
 def is_copy(stored: ColumnElement[object]) -> bool:
-    """Says whether the column is the folded copy of another."""
-    return isinstance(stored, StoredColumn) and FOLDS in stored.info
+    """Says whether the column is the folded copy of another, or is worked out of some."""
+    return isinstance(stored, StoredColumn) and (FOLDS in stored.info or isinstance(stored.computed, WorkedOut))
 
 
 MADE_AT = "2026-11-20T09:30:00Z"

@@ -673,12 +673,7 @@ class MatchGroupRow(Row):
     key: str
     sign: str
     size: int
-
-class MatchKeyRow(Row):
-    org_id: str
-    kind: str
-    key: str
-    record_id: str
+    counted_by: str | None
 
 class MediumRow(Row):
     key: str

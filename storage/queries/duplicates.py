@@ -2,30 +2,45 @@
 
 A key is a group where two records or more have it. It is left out where all of them share a surer one, whose group has
 them all, and where every pair of them is dismissed. Groups are read in the order of their index, behind the cursor.
-What is asked of each group has to be found by an index, whatever the planner knows of tables that an import has just
-filled (decision 1156).
+The records of a key are those whose own columns say what the key says (decision 1190), so that each sign asks in a
+select of its own. What is asked of each group has to be found by an index, whatever the planner knows of tables that an
+import has just filled (decision 1156).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from sqlalchemy import Integer, and_, bindparam, exists, func, literal_column, or_, select, true
+from sqlalchemy import (
+    Integer,
+    and_,
+    bindparam,
+    case,
+    cast,
+    exists,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+    union_all,
+)
 from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from contract.bulk_vocabulary import DuplicateReason, MergeableKind
 from contract.limits import NAMESAKES_MAX
 from contract.mergeable import SIGNS, TABLES
-from storage.base import PlainText, Record
+from storage.base import Identifier, PlainText, Record
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
-from storage.match_triggers import MATCHED, Matched
+from storage.match_triggers import MATCHED, Sign
 from storage.new_rows import model_named, new_row
 from storage.queries.dialects import literal_number, unseen
 from storage.queries.filtering import in_list
 from storage.queries.words import word
 from storage.statements import ORG_PARAM
-from storage.tables import MatchGroup, MatchKey, NotDuplicate
+from storage.tables import MatchGroup, NotDuplicate
 from storage.tenancy.sessions import TenantSession
 
 Pair = tuple[str, str]
@@ -35,6 +50,8 @@ MODELS: Mapping[MergeableKind, type[Record]] = {kind: model_named(table) for kin
 """The tables of the kinds."""
 _RECORD = "matched"
 _NAMESAKES = next(sign for sign, reason in SIGNS.items() if reason is DuplicateReason.SAME_NAME)
+_IDENTIFIER = 36
+"""The characters of an identifier in a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +63,33 @@ class Shared:
     key: str
 
 
-def _having(entity: AnyEntity, kind: MergeableKind, key: AnyColumn) -> tuple[AnyColumn, ...]:
-    return entity.org_id == ORG_PARAM, entity.kind == word(kind), entity.key == key
+def _signs_of(kind: MergeableKind) -> Sequence[Sign]:
+    [matched] = [each for each in MATCHED if each.kind == kind]
+    return matched.signs
+
+
+def _from(text: AnyColumn, first: int, length: int | None = None) -> AnyColumn:
+    """The characters of a text from there on, or so many of them."""
+    return func.substr(text, literal_number(first), *([] if length is None else [literal_number(length)]))
+
+
+def _values(sign: Sign, key: AnyColumn) -> dict[str, AnyColumn]:
+    """What the records of a key have in the sign's columns: an identifier comes first in the key, then a blank."""
+    if len(sign.columns) == 1:
+        return {sign.columns[0]: _from(key, 2)}
+    [name, identifier] = sign.columns
+    return {name: _from(key, 3 + _IDENTIFIER), identifier: cast(_from(key, 2, _IDENTIFIER), Identifier)}
+
+
+def _having(record: AnyEntity, sign: Sign, key: AnyColumn) -> AnyColumn:
+    """Says whether a record has the key, by the index of the sign's columns."""
+    having = [getattr(record, name) == value for name, value in _values(sign, key).items()]
+    return and_(record.org_id == ORG_PARAM, *having)
+
+
+def _by_sign(kind: MergeableKind, asked: Callable[[Sign], AnyColumn]) -> AnyColumn:
+    """What is asked of a group, by its sign."""
+    return case(*((col(MatchGroup.sign) == word(sign.letter), asked(sign)) for sign in _signs_of(kind)))
 
 
 def _is_shown(kind: MergeableKind) -> tuple[AnyColumn, ...]:
@@ -55,84 +97,59 @@ def _is_shown(kind: MergeableKind) -> tuple[AnyColumn, ...]:
     few = or_(col(MatchGroup.sign) != word(_NAMESAKES), col(MatchGroup.size) <= literal_number(NAMESAKES_MAX))
     own = col(MatchGroup.org_id) == ORG_PARAM, col(MatchGroup.kind) == word(kind)
     pairs = col(MatchGroup.size) * (col(MatchGroup.size) - literal_number(1)) / literal_number(2)
-    # In this order: nothing is looked for where there cannot be a surer one, as with most keys of an import.
-    is_foremost = or_(col(MatchGroup.sign) == word(_matched(kind).surest), ~_is_within_a_surer_one(kind))
-    return (*own, col(MatchGroup.size) > literal_number(1), few, is_foremost, _dismissed(kind) < pairs)
-
-
-def _matched(kind: MergeableKind) -> Matched:
-    [matched] = [each for each in MATCHED if each.kind == kind]
-    return matched
-
-
-def _keys_of(kind: MergeableKind) -> list[AnyColumn]:
-    """The keys of the record that is called `_RECORD`, made of it as triggers make them; NULL for one that it lacks."""
-    return [literal_column(key, PlainText) for key in _matched(kind).keys_of(_RECORD)]
+    dismissed = _by_sign(kind, lambda sign: _dismissed(kind, sign))
+    # In this order: nothing is looked for where nothing was ever dismissed, as with most organizations.
+    is_left = or_(~_are_any_dismissed(kind), dismissed < pairs)
+    return (*own, col(MatchGroup.size) > literal_number(1), few, ~_is_within_a_surer_one(kind), is_left)
 
 
 def _is_within_a_surer_one(kind: MergeableKind) -> AnyColumn:
-    """Says whether all records of the group share a surer key, which the first of them has, too.
+    """Says whether all records of the group share a surer key. It is asked of no group of the surest sign."""
+    signs = _signs_of(kind)
+    return _by_sign(
+        kind,
+        lambda sign: or_(false(), *(_share(kind, sign, surer) for surer in signs if surer.letter < sign.letter)),
+    )
 
-    Its keys are values, each of a select of its own. Expressions of a joined record are none: PostgreSQL looks nothing
-    up by what a function could leak before the policy was asked, and would read all groups for each one.
+
+def _share(kind: MergeableKind, sign: Sign, surer: Sign) -> AnyColumn:
+    """Says whether all records of the group have a surer key: none of them differs from one of them.
+
+    What the one has is a value of a select of its own. An expression of a joined record is none: PostgreSQL looks
+    nothing up by what a function could leak before the policy was asked.
     """
-    one: AnyEntity = aliased(MatchKey)
-    its: AnyEntity = aliased(MatchKey)
-    other: AnyEntity = aliased(MatchKey)
-    surer: AnyEntity = aliased(MatchGroup)
-    record: AnyEntity = aliased(MODELS[kind], name=_RECORD)
-    first = (
-        select(one.record_id)
-        .where(*_having(one, kind, col(MatchGroup.key)))
-        .order_by(one.record_id)
-        .limit(literal_number(1))
-        .correlate(MatchGroup)
-        .scalar_subquery()
-    )
-    of_first = [
-        select(key).select_from(record).where(record.org_id == ORG_PARAM, record.id == first).correlate(MatchGroup)
-        for key in _keys_of(kind)
-    ]
-    both = and_(*_having(other, kind, surer.key), other.record_id == its.record_id)
-    sharing = (
-        select(func.count())
-        .select_from(its)
-        .join(other, both)
-        .where(*_having(its, kind, col(MatchGroup.key)))
-        .correlate(MatchGroup, surer)
-        .scalar_subquery()
-    )
-    return exists(
-        select(literal_column("1"))
-        .select_from(surer)
-        .where(
-            surer.org_id == ORG_PARAM,
-            surer.kind == word(kind),
-            surer.key.in_([key.scalar_subquery() for key in of_first]),
-            surer.size >= col(MatchGroup.size),
-            surer.sign < col(MatchGroup.sign),
-            sharing == col(MatchGroup.size),
-        )
-        .correlate(MatchGroup)
-    )
+    one: AnyEntity = aliased(MODELS[kind], name="one")
+    each: AnyEntity = aliased(MODELS[kind], name="each")
+    key = col(MatchGroup.key)
+    told = select(literal_column(surer.key_if_any("one"), PlainText)).select_from(one).where(_having(one, sign, key))
+    same = literal_column(surer.key_if_any("each"), PlainText)
+    its = told.limit(literal_number(1)).correlate(MatchGroup).scalar_subquery()
+    differing: AnySelect = select(literal_column("1")).select_from(each).where(_having(each, sign, key))
+    is_another = or_(same.is_(None), same != its, its.is_(None))
+    return ~exists(differing.where(is_another).correlate(MatchGroup))
 
 
-def _dismissed(kind: MergeableKind) -> AnyColumn:
+def _are_any_dismissed(kind: MergeableKind) -> AnyColumn:
+    own = col(NotDuplicate.org_id) == ORG_PARAM, col(NotDuplicate.kind) == word(kind)
+    return exists(select(literal_column("1")).select_from(NotDuplicate).where(*own))
+
+
+def _dismissed(kind: MergeableKind, sign: Sign) -> AnyColumn:
     """Says how many pairs of the records with the key are known not to be one."""
-    low: AnyEntity = aliased(MatchKey)
-    high: AnyEntity = aliased(MatchKey)
+    low: AnyEntity = aliased(MODELS[kind])
+    high: AnyEntity = aliased(MODELS[kind])
+    key = col(MatchGroup.key)
     pair = and_(
         col(NotDuplicate.org_id) == ORG_PARAM,
         col(NotDuplicate.kind) == word(kind),
-        col(NotDuplicate.low_id) == low.record_id,
+        col(NotDuplicate.low_id) == low.id,
     )
-    ends = and_(*_having(high, kind, col(MatchGroup.key)), high.record_id == col(NotDuplicate.high_id))
     return (
         select(func.count())
         .select_from(low)
         .join(NotDuplicate, pair)
-        .join(high, ends)
-        .where(*_having(low, kind, col(MatchGroup.key)))
+        .join(high, and_(_having(high, sign, key), high.id == col(NotDuplicate.high_id)))
+        .where(_having(low, sign, key))
         .correlate(MatchGroup)
         .scalar_subquery()
     )
@@ -155,7 +172,8 @@ async def shared(
         behind = and_(sign >= at["sign"], or_(sign > at["sign"], smaller)) if is_behind else true()
         groups = select(sign, size, key).where(*_is_shown(kind), behind)
         ordered = groups.order_by(sign, size.desc(), key)
-        return ordered.limit(bindparam("limit", type_=Integer())).offset(bindparam("offset", type_=Integer()))
+        window = {name: unseen(bindparam(name, type_=Integer())) for name in ("limit", "offset")}
+        return ordered.limit(window["limit"]).offset(window["offset"])
 
     values: Values = {"limit": limit, "offset": offset}
     if after is not None:
@@ -175,30 +193,51 @@ async def count(session: TenantSession, kind: MergeableKind) -> int:
     return number
 
 
+def _ranked(kind: MergeableKind, sign: Sign) -> AnySelect:
+    """The records that have one of the sign's keys, the oldest of a key first, with all keys that each has."""
+    record: AnyEntity = aliased(MODELS[kind], name=_RECORD)
+    key = literal_column(sign.key(_RECORD), PlainText)
+    owned = [literal_column(each.key_if_any(_RECORD), PlainText).label(each.letter) for each in _signs_of(kind)]
+    rank = func.row_number().over(partition_by=key, order_by=(record.created_at, record.id)).label("rank")
+    having = [in_list(getattr(record, name), f"{sign.letter}_{name}") for name in sign.columns]
+    if len(sign.columns) > 1:  # of each column one of the values, but not of one key
+        having.append(in_list(key, sign.letter))
+    return select(key.label("key"), record.id, rank, *owned).where(record.org_id == ORG_PARAM, *having)
+
+
+def _sought(sign: Sign, keys: Sequence[str]) -> Values:
+    """The parameters of that: what these keys say of each column."""
+    if len(sign.columns) == 1:
+        return {f"{sign.letter}_{sign.columns[0]}": [key[1:] for key in keys]}
+    [name, identifier] = sign.columns
+    end = 1 + _IDENTIFIER
+    return {
+        sign.letter: list(keys),
+        f"{sign.letter}_{name}": [key[end + 1 :] for key in keys],
+        f"{sign.letter}_{identifier}": [key[1:end] for key in keys],
+    }
+
+
 async def members(
     session: TenantSession, kind: MergeableKind, keys: Sequence[str], most: int
 ) -> dict[str, dict[str, frozenset[str]]]:
     """The oldest records that have each of these keys, each with all keys that it has itself."""
-    record: AnyEntity = aliased(MODELS[kind], name=_RECORD)
-    names = [f"own_{number}" for number, _ in enumerate(_keys_of(kind))]
+    signs = _signs_of(kind)
+    asked = {sign: [key for key in keys if key.startswith(sign.letter)] for sign in signs}
+    shape = tuple(sign.letter for sign in signs if asked[sign])
 
     def build() -> AnySelect:
-        its = and_(record.org_id == ORG_PARAM, record.id == col(MatchKey.record_id))
-        rank = func.row_number().over(partition_by=col(MatchKey.key), order_by=(record.created_at, record.id))
-        having = col(MatchKey.org_id) == ORG_PARAM, col(MatchKey.kind) == word(kind)
-        owned = [key.label(name) for name, key in zip(names, _keys_of(kind), strict=True)]
-        ranked = (
-            select(col(MatchKey.key), col(MatchKey.record_id), rank.label("rank"), *owned)
-            .where(*having, its, in_list(col(MatchKey.key), "keys"))
-            .subquery("ranked")
-        )
-        columns: list[AnyColumn] = [ranked.c.key, ranked.c.record_id, *(ranked.c[name] for name in names)]
+        ranked = union_all(*(_ranked(kind, sign) for sign in signs if asked[sign])).subquery("ranked")
         within = ranked.c.rank <= bindparam("most", type_=Integer())
-        return select(*columns).where(within).order_by(ranked.c.key, ranked.c.rank)
+        return select(*ranked.c).where(within).order_by(ranked.c.key, ranked.c.rank)
 
     found: dict[str, dict[str, frozenset[str]]] = {key: {} for key in keys}
-    for row in await session.fetch(("members of duplicates", kind), build, keys=list(keys), most=most):
-        found[row.key][row.record_id] = frozenset(own for own in row[2:] if own is not None)
+    values: Values = {"most": most}
+    for sign in signs:
+        if asked[sign]:
+            values |= _sought(sign, asked[sign])
+    for row in await session.fetch(("members of duplicates", kind, shape), build, **values):
+        found[row.key][row.id] = frozenset(own for own in row[3:] if own is not None)
     return found
 
 

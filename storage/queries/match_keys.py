@@ -1,5 +1,5 @@
-"""Has the match keys of many new records written as one set (decision 1050): on PostgreSQL a trigger for each of them
-takes most of the time that the records take. On SQLite the triggers write them with each record.
+"""Has the match keys of many new records counted as one set (decision 1050): on PostgreSQL a trigger for each of them
+takes much of the time that the records take. On SQLite the triggers count them with each record.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -16,32 +16,32 @@ from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession
 
 _MATCHED = {matched.table: matched for matched in MATCHED}
-_FEW = 2
+_FEW = 10
 """New records whose triggers take no longer."""
 
 
-def are_written_behind(session: TenantSession, records: Sequence[Record]) -> bool:
-    """Says whether the keys of these new records, which are of one table, are to be written as a set."""
+def are_counted_behind(session: TenantSession, records: Sequence[Record]) -> bool:
+    """Says whether the keys of these new records, which are of one table, are to be counted as a set."""
     is_many = len(records) > _FEW and session.dialect == "postgresql"
     return is_many and _table_of(records) in _MATCHED
 
 
 @asynccontextmanager
-async def written_behind(session: TenantSession) -> AsyncIterator[None]:
-    """While the records are inserted, which get no keys: `write` has to follow in the same transaction."""
+async def counted_behind(session: TenantSession) -> AsyncIterator[None]:
+    """While the records are inserted, of which nothing is counted: `count` has to follow in the same transaction."""
     await _be(session, "on")
     yield
     await _be(session, "")
 
 
-async def write(session: TenantSession, records: Sequence[Record]) -> None:
-    """Write the keys of records that were inserted so; the session has appended its event, which others wait behind."""
+async def count(session: TenantSession, records: Sequence[Record]) -> None:
+    """Count the keys of records that were inserted so; the session has appended its event, which others wait behind."""
     matched = _MATCHED[_table_of(records)]
 
     def build() -> AnySelect:
         identifiers = func.string_to_array(bindparam("ids", type_=Text), literal_column("','"))
         of_all = getattr(func, f"{matched.function}_of")
-        return select(of_all(ORG_PARAM, cast(identifiers, ARRAY(UUID))).label("are_written"))
+        return select(of_all(ORG_PARAM, cast(identifiers, ARRAY(UUID))).label("are_counted"))
 
     await session.fetch(("match keys", matched.table), build, ids=",".join(record.id for record in records))
 

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Sequence
 from sqlalchemy import LargeBinary, Table, delete, exists, func, literal, select, true, tuple_
 from sqlmodel import SQLModel, col
 
-from storage.base import FOLDS, Opaque
+from storage.base import Opaque
+from storage.columns import is_copy
 from storage.database import Database
 from storage.postgres.tenant_connection import SETTING
 from storage.statements import AnyRow
@@ -22,7 +23,7 @@ DERIVED = frozenset(
     {"analytics_watches", "chat_watches", "reminder_watches", "report_watches", "webhook_watches"}
     | {"job_queue", "file_leftovers", "integration_accounts"}
     | {"deal_cells", "deal_cell_deltas", "meeting_cells", "meeting_cell_deltas", "search_entries"}
-    | {"match_keys", "match_groups", "feed_contents", "file_pieces", "idempotency_keys"}
+    | {"match_groups", "feed_contents", "file_pieces", "idempotency_keys"}
 )
 """Tables that follow from others, or help the service for a while: none says what the others do not."""
 
@@ -40,7 +41,7 @@ def exported(table: Table) -> list[str]:
         for column in table.columns
         if not isinstance(column.type, LargeBinary)
         and f"{table.name}.{column.name}" not in SECRET
-        and FOLDS not in column.info
+        and not is_copy(column)
     ]
 
 

@@ -33,6 +33,7 @@ class Rows:
     def __post_init__(self) -> None:
         stored = inspect(self.model).local_table.columns
         known = {*self.columns, *(copy for _, copy, _ in copies_of(self.model))}  # copies are the loader's business
+        known |= {column.name for column in stored if column.computed is not None}  # and these the database's
         empty = tuple(column.name for column in stored if column.nullable and column.name not in known)
         if empty:
             nulls = (None,) * len(empty)

@@ -71,7 +71,6 @@ TABLES: Final = {
     "mailboxes": "mailboxes.Mailbox",
     "mails": "mails.Mail",
     "match_groups": "duplicates.MatchGroup",
-    "match_keys": "duplicates.MatchKey",
     "media": "artifacts.Medium",
     "meeting_cell_deltas": "cells.MeetingCellDelta",
     "meeting_cells": "cells.MeetingCell",

@@ -1,4 +1,4 @@
-"""Holds the keys by which accounts and contacts are found to be duplicates, and the pairs that are known to be none."""
+"""Holds the groups of accounts and contacts that may be duplicates, and the pairs that are known to be none."""
 
 from sqlalchemy import CheckConstraint, ForeignKeyConstraint, Index, text
 from sqlmodel import Field
@@ -10,24 +10,13 @@ _KIND = "kind IN ('account', 'contact')"
 _SHARED = "size > 1"
 
 
-class MatchKey(Tenant, table=True):
-    """Something that a record has and that another may have, too, such as its e-mail address.
-
-    Its first letter is what it is (contract/mergeable.py: SIGNS), the surest first. Triggers write it with the record
-    (storage/match_triggers.py), of which it is made: so it refers to nothing, and nobody looks for the keys of a record
-    here (decision 1051). SQLite needs no rows beside the key (decision 1155).
-    """
-
-    __tablename__ = "match_keys"
-    __table_args__ = (CheckConstraint(_KIND, name="kind"), {"sqlite_with_rowid": False})
-
-    kind: str = Field(sa_type=PlainText, primary_key=True)
-    key: str = Field(sa_type=PlainText, primary_key=True)
-    record_id: str = Field(sa_type=Identifier, primary_key=True)
-
-
 class MatchGroup(Tenant, table=True):
-    """Counts the records of a key; the same triggers keep it, so that a page of groups looks at no other key."""
+    """Counts the records that share a key, where there are two or more; triggers keep it (storage/match_triggers.py).
+
+    A key's first letter is its sign (contract/mergeable.py: SIGNS), the surest first; the rest is what its records have
+    in columns of their own, so that they are looked up there (decision 1190). `counted_by` is PostgreSQL's alone: the
+    transaction that has counted the records of the key once for all.
+    """
 
     __tablename__ = "match_groups"
     __table_args__ = (
@@ -40,6 +29,7 @@ class MatchGroup(Tenant, table=True):
     key: str = Field(sa_type=PlainText, primary_key=True)
     sign: str = Field(sa_type=PlainText)
     size: int
+    counted_by: str | None = Field(default=None, sa_type=PlainText)
 
 
 class NotDuplicate(Tenant, table=True):

@@ -26,7 +26,7 @@ from storage.tables import (
     HealthFactor,
     HealthSnapshot,
     Lead,
-    MatchKey,
+    MatchGroup,
     Merge,
     MergedId,
     NotDuplicate,
@@ -97,7 +97,7 @@ async def graph(tenant: Tenant) -> dict[str, Any]:
     found["health"] = sorted(await tenant.rows(HealthSnapshot.id, HealthSnapshot.account_id, HealthSnapshot.score))
     found["factors"] = sorted(await tenant.rows(HealthFactor.id, HealthFactor.account_id, HealthFactor.key))
     found["pairs"] = sorted(await tenant.rows(NotDuplicate.low_id, NotDuplicate.high_id))
-    found["keys"] = sorted(await tenant.rows(MatchKey.kind, MatchKey.key, MatchKey.record_id))
+    found["groups"] = sorted(await tenant.rows(MatchGroup.kind, MatchGroup.key, MatchGroup.size))
     found["ids"] = sorted(await tenant.rows(MergedId.from_id, MergedId.into_id))
     found["accounts"] = sorted(await tenant.rows(Account.id, Account.name, Account.domain, Account.industry))
     found["contacts"] = sorted(

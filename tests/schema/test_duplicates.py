@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -12,7 +11,8 @@ from contract.limits import DISMISSED_MAX, DUPLICATES_SHOWN, NAMESAKES_MAX
 from contract.matching import company_match, name_match, phone_match
 from resolvers.duplicates import _together
 from storage.base import new_id
-from storage.tables import Account, Contact, Deal, Event, MatchGroup, MatchKey
+from storage.tables import Account, Contact, Deal, Event, MatchGroup
+from tests.support.match_groups import counted_anew
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
 
@@ -134,19 +134,6 @@ async def test_what_is_dismissed_must_be_records_of_one_kind(one: Tenant, two: T
     assert (answer.status_code, answer.json()["detail"][0]["loc"]) == (422, ["query", "kind"])
 
 
-async def counted_anew(tenant: Tenant) -> None:
-    """The keys are those that the records have now, and counted is what two of them or more have."""
-    people = await tenant.rows(Contact.id, Contact.folded_email, Contact.match_phone, Contact.match_last_name)
-    wanted = {
-        (sign + value, who) for who, *values in people for sign, value in zip("ace", values, strict=True) if value
-    }
-    keys = await tenant.rows(MatchKey.key, MatchKey.record_id)
-    assert len(keys) == len(wanted)
-    assert set(keys) == wanted
-    shared = {key: number for key, number in Counter(key for key, _ in keys).items() if number > 1}
-    assert dict(await tenant.rows(MatchGroup.key, MatchGroup.size)) == shared
-
-
 UPSERT = """mutation($r: [ContactUpsertInput!]!) { contactsUpsert(rows: $r) { created updated unchanged failed
   userErrors { message } } }"""
 
@@ -161,12 +148,12 @@ def person(key: int, mail: int, phone: int, name: int) -> dict[str, Any]:
 async def test_many_records_at_once_have_the_keys_that_each_would_have(
     one: Tenant, two: Tenant
 ) -> None:  # decision 1050
-    await two.ask(UPSERT, r=[person(n, 1, 1, 1) for n in range(8)])
+    await two.ask(UPSERT, r=[person(n, 1, 1, 1) for n in range(12)])
     for rows in (
-        [person(n, 1 + n // 2, n, 1) for n in range(9)],  # they share with each other
-        [person(n, 1 + n // 2, n, 1) for n in range(10, 19)],  # and with those that are there
-        [person(n, 1, 1 + n // 3, 2) for n in range(9, 30)],  # some are changed, others made
-        [person(n, 0, 0, 3) for n in range(40, 42)],  # few, by the triggers
+        [person(n, 1 + n // 2, n, 1) for n in range(12)],  # they share with each other
+        [person(n, 1 + n // 2, n, 1) for n in range(20, 32)],  # and with those that are there
+        [person(n, 1, 1 + n // 3, 2) for n in range(9, 45)],  # some are changed, others made
+        [person(n, 0, 0, 3) for n in range(60, 62)],  # few, by the triggers
     ):
         answer = await one.ask(UPSERT, r=rows)
         assert (answer["created"] + answer["updated"] + answer["unchanged"], answer["failed"]) == (len(rows), 0)
@@ -175,10 +162,10 @@ async def test_many_records_at_once_have_the_keys_that_each_would_have(
 
 
 async def test_records_of_two_writers_at_once_are_counted_together(one: Tenant) -> None:
-    both = [[person(100 * writer + n, 1 + n, 1, 1) for n in range(6)] for writer in range(4)]
+    both = [[person(100 * writer + n, 1 + n, 1, 1) for n in range(12)] for writer in range(4)]
     await asyncio.gather(*(one.ask(UPSERT, r=rows) for rows in both))
     await counted_anew(one)
-    assert max(await one.rows(MatchGroup.size)) == (24,), "all have one telephone and one name"
+    assert max(await one.rows(MatchGroup.size)) == (48,), "all have one telephone and one name"
 
 
 async def test_a_page_costs_as_many_statements_for_many_groups_as_for_few(one: Tenant) -> None:
@@ -209,7 +196,6 @@ async def test_texts_that_mean_the_same(fold: Any, texts: tuple[str, ...], same:
 
 async def test_keys_of_any_length_are_kept(one: Tenant) -> None:
     await one.add(*(Contact(first_name="𝒳" * 1_000, last_name="ß" * 1_000, email="x" * 400) for _ in range(2)))
-    assert len(await one.rows(MatchKey.key)) == 4
     assert len(await groups(one)) == 1
 
 

@@ -70,4 +70,4 @@ def test_ways_have_what_they_need(kind: MergeableKind) -> None:
         if one.way in (Way.MOVED, Way.LINKED, Way.ENROLLED):
             assert key_column(one) is not None
         is_part_of_key = columns[one.column] in set(tables[one.table].primary_key.columns)
-        assert is_part_of_key == (one.way in (Way.LINKED, Way.PAIRED, Way.DERIVED)), one
+        assert is_part_of_key == (one.way in (Way.LINKED, Way.PAIRED)), one

@@ -113,15 +113,6 @@ async def test_the_listing_indexes_are_there_in_the_dialects_words(database_url:
             assert f"({expected}) WHERE (type = 'meeting'::text)" in found[name]
 
 
-@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
-async def test_a_table_that_is_its_key_alone_has_no_rows_beside_it(database_url: str, empty_database_url: str) -> None:
-    """Decision 1155; however the table was made."""
-    query = text("SELECT sql FROM sqlite_master WHERE name = 'match_keys'")
-    await look(empty_database_url, SQLModel.metadata.create_all)
-    for url in (database_url, empty_database_url):
-        assert (await look(url, lambda c: c.scalar(query))).rstrip().endswith("WITHOUT ROWID")
-
-
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_every_tenant_table_has_one_forced_policy(database_url: str) -> None:
     def policies(connection: Connection) -> Any:
@@ -145,7 +136,6 @@ async def test_up_down_and_up_again_with_rows_in_every_table(
     # Searchable records of an organization are an account, a contact, a lead, a deal, a file and six activities.
     counts = dict.fromkeys((t.name for t in SQLModel.metadata.sorted_tables), 2) | {ENTRIES: 22, "activities": 12}
     counts |= {"meeting_cell_deltas": 4}  # two meetings of each organization
-    counts |= {"match_keys": 6}  # of an account its name, of a contact two that have it
     database = open_database()
     rows = await fill(database)
     assert await count_rows(database, rows) == counts

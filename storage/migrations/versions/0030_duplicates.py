@@ -12,7 +12,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 from contract.matching import company_match, name_match, phone_match
-from storage.match_triggers import MATCHED, backfill, removal, triggers
+from storage.migrations.match_keys import MATCHED, backfill, removal, triggers
 
 revision = "0030"
 down_revision = "0029"

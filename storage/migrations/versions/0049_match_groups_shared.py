@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-from storage.match_triggers import MATCHED, removal, triggers
+from storage.migrations.match_keys import MATCHED, removal, triggers
 
 revision = "0049"
 down_revision = "0047"

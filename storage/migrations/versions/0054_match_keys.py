@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-from storage.match_triggers import MATCHED, Matched, removal, triggers
+from storage.migrations.match_keys import MATCHED, Matched, removal, triggers
 
 revision = "0054"
 down_revision = "0052"

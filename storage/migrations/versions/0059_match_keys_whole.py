@@ -1,11 +1,11 @@
-"""On SQLite a match key is written once: its table is its primary key, and has no rows beside it (decision 1155)."""
+"""On SQLite a match key is written once: its table is its primary key, and has no rows beside it."""
 
 from collections.abc import Callable, Iterable
 
 import sqlalchemy as sa
 from alembic import op
 
-from storage.match_triggers import MATCHED, Matched, removal, triggers
+from storage.migrations.match_keys import MATCHED, Matched, removal, triggers
 
 revision = "0059"
 down_revision = "0058"
