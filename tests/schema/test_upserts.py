@@ -331,7 +331,7 @@ async def test_as_many_statements_for_ten_times_the_rows(one: Tenant) -> None:
     ):
         counts = []
         field = "lastName" if noun == "contacts" else "name"
-        for size in (5, 50):
+        for size in (15, 150):
             rows = [{"externalKey": f"{size} {n}", field: "made", **row} for n in range(size)]
             with statements(one.gateway.world.database) as made:
                 assert (await one.ask(upsert(noun), rows=rows))["created"] == size
