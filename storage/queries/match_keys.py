@@ -16,13 +16,13 @@ from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession
 
 _MATCHED = {matched.table: matched for matched in MATCHED}
-_FEW = 10
+FEW = 10
 """New records whose triggers take no longer."""
 
 
 def are_counted_behind(session: TenantSession, records: Sequence[Record]) -> bool:
     """Says whether the keys of these new records, which are of one table, are to be counted as a set."""
-    is_many = len(records) > _FEW and session.dialect == "postgresql"
+    is_many = len(records) > FEW and session.dialect == "postgresql"
     return is_many and _table_of(records) in _MATCHED
 
 

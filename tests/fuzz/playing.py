@@ -147,14 +147,16 @@ class Player:
         """Every row of the organization and of the directory, but for those of the search and of the roll-ups, which
         are each database's own.
 
-        So are the identifiers of changes: of those that follow from another record's the database draws them. What
-        becomes of questions and messages is left out: they are worked on beside the requests.
+        So are the identifiers of changes: of those that follow from another record's the database draws them; and the
+        transactions that counted groups. What becomes of questions and messages is left out: they are worked on beside
+        the requests.
         """
         self.gateway.world.one = self.organization
         rows = await self.gateway.world.dump()
         for table in _OWN:
             del rows[table]
         rows["record_changes"] = sorted(((row[0], *row[2:]) for row in rows["record_changes"]), key=repr)
+        rows["match_groups"] = [row[:-1] for row in rows["match_groups"]]
         return rows
 
 

@@ -24,6 +24,7 @@ from rest_compat.routes import OPERATIONS
 from storage import database as database_module
 from storage.base import new_id
 from storage.event_types import EVENT_TYPES
+from storage.queries.match_keys import FEW
 from storage.queries.records import TOLD_AT_ONCE
 from storage.statements import CompiledStatement
 from storage.tables import (
@@ -373,7 +374,7 @@ def _upserted(noun: str) -> dict[str, Batch]:
     named = "lastName" if noun == "contacts" else "name"
 
     async def rows(tenant: Tenant, size: int) -> tuple[str, dict[str, Any]]:
-        size += TOLD_AT_ONCE
+        size += max(TOLD_AT_ONCE, FEW)
         there = [{"externalKey": f"k{n}", named: "before"} for n in range(size)]
         await tenant.ask(document, tenant.headers("admin"), r=there)
         return document, {"r": [{"externalKey": f"k{n}", named: "after"} for n in range(2 * size)]}

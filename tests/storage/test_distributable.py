@@ -15,6 +15,7 @@ import sqlglot
 from sqlalchemy import make_url
 
 from storage.base import new_id
+from storage.match_triggers import MATCHED
 from storage.moves import copied_tables
 from storage.placement import Placement, placements
 from storage.tenancy import guard
@@ -33,11 +34,18 @@ LOCAL_TO_DISTRIBUTED = {
     "fk_webhook_watches_org_id_webhook_id": "its rows are an organization's: distributed, and each server is asked",
 }
 """Foreign keys from a local table to a distributed one, or the other way round, with what would be done about each."""
+MATCHING = [
+    (matched, event)
+    for matched in MATCHED
+    for event in ("insert", "delete", *(f"update_{part[0].letter}" for part in matched.parts()))
+]
+"""The triggers that count who shares a match key, by what they are called after."""
 _SAME_SERVER = "they write rows of the same organization, which lie on the same server"
 TRIGGERS = dict.fromkeys(
     (
         *(f"crm_search_{noun}" for noun in ("accounts", "activities", "contacts", "deals", "files", "leads")),
-        *("crm_deal_cells", "crm_meeting_cells", "crm_match_accounts", "crm_match_contacts", "crm_tag_link"),
+        *("crm_deal_cells", "crm_meeting_cells", "crm_tag_link"),
+        *(f"{matched.function}_{event}" for matched, event in MATCHING),
     ),
     _SAME_SERVER,
 )
@@ -45,10 +53,10 @@ TRIGGERS = dict.fromkeys(
 MADE = {
     ("activities", "column occurred_at"): "of its own row, and not the key",
     ("record_changes", "column former_owner"): "of its own row, and not the key",
+    ("contacts", "column match_name"): "of its own row, and not the key",
     **{
-        (table, f"constraint match_{table}_{event}"): "a trigger of those above, for changes within one transaction"
-        for table in ("accounts", "contacts")
-        for event in ("insert", "update", "delete")
+        (m.table, f"constraint match_{m.table}_{event}"): "a trigger of those above, for changes within one transaction"
+        for m, event in MATCHING
     },
 }
 """Columns that are made of others, and triggers at the end of a transaction, with why they may be there."""
