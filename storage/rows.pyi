@@ -675,6 +675,12 @@ class MatchGroupRow(Row):
     size: int
     counted_by: str | None
 
+class MatchKeyRow(Row):
+    org_id: str
+    kind: str
+    key: str
+    record_id: str
+
 class MediumRow(Row):
     key: str
     org_id: str

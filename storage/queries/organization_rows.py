@@ -23,7 +23,7 @@ DERIVED = frozenset(
     {"analytics_watches", "chat_watches", "reminder_watches", "report_watches", "webhook_watches"}
     | {"job_queue", "file_leftovers", "integration_accounts"}
     | {"deal_cells", "deal_cell_deltas", "meeting_cells", "meeting_cell_deltas", "search_entries"}
-    | {"match_groups", "feed_contents", "file_pieces", "idempotency_keys"}
+    | {"match_keys", "match_groups", "feed_contents", "file_pieces", "idempotency_keys"}
 )
 """Tables that follow from others, or help the service for a while: none says what the others do not."""
 

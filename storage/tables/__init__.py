@@ -70,6 +70,7 @@ TABLES: Final = {
     "login_tickets": "logins.LoginTicket",
     "mailboxes": "mailboxes.Mailbox",
     "mails": "mails.Mail",
+    "match_keys": "duplicates.MatchKey",
     "match_groups": "duplicates.MatchGroup",
     "media": "artifacts.Medium",
     "meeting_cell_deltas": "cells.MeetingCellDelta",

@@ -31,6 +31,7 @@ from storage.tables.cx_reports import CXReportRevision as CXReportRevision
 from storage.tables.deals import Deal as Deal
 from storage.tables.deals import DealContact as DealContact
 from storage.tables.duplicates import MatchGroup as MatchGroup
+from storage.tables.duplicates import MatchKey as MatchKey
 from storage.tables.duplicates import NotDuplicate as NotDuplicate
 from storage.tables.enrollments import Enrollment as Enrollment
 from storage.tables.enrollments import OutreachMessage as OutreachMessage

@@ -36,7 +36,7 @@ class Account(Record, table=True):
         Index(None, "org_id", "created_at"),
         Index(None, "org_id", "updated_at"),
         Index(None, "org_id", "owner_id", "id"),
-        Index(None, "org_id", "domain"),
+        index_of_given("org_id", "domain"),
         index_of_given("org_id", "match_name"),
     )
 

@@ -43,7 +43,7 @@ class Contact(Record, table=True):
         Index(None, "org_id", "updated_at"),
         Index(None, "org_id", "owner_id", "id"),
         Index(None, "org_id", "account_id", "created_at"),
-        Index(None, "org_id", "folded_email"),
+        index_of_given("org_id", "folded_email"),
         index_of_given("org_id", "match_phone"),
         partial_index(None, "org_id", "match_name", "account_id", where="match_name IS NOT NULL"),
     )

@@ -10,6 +10,20 @@ _KIND = "kind IN ('account', 'contact')"
 _SHARED = "size > 1"
 
 
+class MatchKey(Tenant, table=True):
+    """Stays empty: processes of the version before ask it for who shares a key, until a later migration drops it.
+
+    Nothing writes it since migration 0061 (decision 1190).
+    """
+
+    __tablename__ = "match_keys"
+    __table_args__ = (CheckConstraint(_KIND, name="kind"), {"sqlite_with_rowid": False})
+
+    kind: str = Field(sa_type=PlainText, primary_key=True)
+    key: str = Field(sa_type=PlainText, primary_key=True)
+    record_id: str = Field(sa_type=Identifier, primary_key=True)
+
+
 class MatchGroup(Tenant, table=True):
     """Counts the records that share a key, where there are two or more; triggers keep it (storage/match_triggers.py).
 

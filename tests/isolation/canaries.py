@@ -97,6 +97,7 @@ NO_TEXT_OF_A_PERSON = {
     "meeting_cell_deltas": {"source"},
     "meeting_cells": {"source"},
     "match_groups": {"kind", "sign", "counted_by"},
+    "match_keys": {"kind", "key"},  # empty
     "merged_ids": {"kind"},
     "merges": {"kind", "from_ids", "links", "choice", "moved", "before"},
     "media": {"key", "storage_name", "content_type"},

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from contract.bulk_vocabulary import MergeableKind
+from storage.base import new_id
 from storage.database import Database
+from storage.match_triggers import MATCHED, Sign
 from storage.queries import duplicates
 from storage.queries.duplicates import Shared
 from storage.seeding import Plan, seed
@@ -82,3 +84,21 @@ async def test_a_page_of_groups_reads_as_much_as_it_shows(imported: Seeded) -> N
             assert [step for step in plan.scanned if "not_duplicates" not in step] == [], plan
             looked_at = SIZE if after is None else GROUPS + SIZE  # the telephones of the first are passed over
             assert plan.rows <= MOST * looked_at, f"{plan}\n{sent.text}"
+
+
+@pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(("table", "sign"), [(m.table, s) for m in MATCHED for s in m.signs], ids=lambda v: str(v)[:40])
+async def test_the_plan_of_an_empty_table_looks_a_key_up_by_its_own_index(
+    database: Database, dialect: str, table: str, sign: Sign
+) -> None:
+    """Decision 1190: a connection keeps it while the table fills."""
+    types = ["uuid", *("uuid" if name == "account_id" else "text" for name in sign.columns)]
+    alike = " AND ".join(f"r.{name} = ${n}" for n, name in enumerate(("org_id", *sign.columns), 1))
+    given = ", ".join(f"'{new_id()}'" for _ in types)
+    async with driver_of(database) as driver:
+        await driver.execute("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
+        await driver.execute(
+            f"PREPARE look ({', '.join(types)}) AS SELECT 1 FROM {table} AS r WHERE {alike} AND r.version > 0 LIMIT 1"
+        )
+        plan = "\n".join(row[0] for row in await driver.fetch(f"EXPLAIN EXECUTE look ({given})"))
+    assert sign.columns[0] in plan.partition(" on ")[0], plan

@@ -18,8 +18,8 @@ OF_THE_ROW = {"record_changes.id", "merges.id", "merged_ids.merge_id", "tag_link
 OF_THE_ROW |= {"file_links.file_id", *(f"imports.{name}" for name in ("id", "job_id", "file_id", "refused_file_id"))}
 OF_THE_ROW |= {f"exports.{name}" for name in ("id", "job_id", "file_id", "after_id", "last_id")}
 """Identifiers in tables that name records of several kinds, and that name no record of such a kind."""
-OF_THE_PAST = {"record_changes.merged_from", "merges.into_id", "merged_ids.from_id"}
-"""What says which record it was before or after a merge, and stays so."""
+OF_THE_PAST = {"record_changes.merged_from", "merges.into_id", "merged_ids.from_id", "match_keys.record_id"}
+"""What says which record it was before or after a merge, and stays so; and a table that is empty."""
 
 
 def by_foreign_key(kind: MergeableKind) -> set[str]:

@@ -1,6 +1,9 @@
 """Duplicates are found by columns of the records' own: match keys are stored no more, and what is shared is counted.
 
+The table of keys stays, empty, for processes of the version before.
 On PostgreSQL the table of contacts is written anew once, by the statement that adds the column with the whole name.
+Indexes that keys are looked up by have no rows without a value: on an empty table PostgreSQL prefers such an index to
+any other that begins with the organization, and a connection may keep that plan until the table is full.
 """
 
 from collections.abc import Iterable
@@ -26,14 +29,16 @@ INDEXES = (
     ("contacts", ("match_phone",), "match_phone IS NOT NULL"),
     ("contacts", ("match_name", "account_id"), "match_name IS NOT NULL"),
 )
+GIVEN = (("accounts", "domain"), ("contacts", "folded_email"))
+"""Indexes that had rows without a value, too."""
 
 
 def upgrade() -> None:
-    _lock()
+    _lock("match_groups", "match_keys")
     dialect = op.get_bind().dialect.name
     for matched in before.MATCHED:
         _execute(before.removal(dialect, matched))
-    op.drop_table("match_keys")
+    op.execute("DELETE FROM match_keys" if dialect == "sqlite" else "TRUNCATE match_keys")
     stored = "STORED" if dialect == "postgresql" else "VIRTUAL"
     kind = 'text COLLATE "C"' if dialect == "postgresql" else "TEXT"
     op.execute(f"ALTER TABLE contacts ADD COLUMN match_name {kind} GENERATED ALWAYS AS ({FULL_NAME}) {stored}")
@@ -41,6 +46,7 @@ def upgrade() -> None:
         condition = sa.text(where)
         names = ["org_id", *columns]
         op.create_index(_name(table, columns), table, names, sqlite_where=condition, postgresql_where=condition)
+    _index_anew(of_given=True)
     op.add_column("match_groups", sa.Column("counted_by", TEXT))
     _count_anew([statement for matched in now.MATCHED for statement in now.backfill(matched)])
     for each in now.MATCHED:
@@ -48,7 +54,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    _lock()
+    _lock("match_groups", "match_keys")
     dialect = op.get_bind().dialect.name
     for each in now.MATCHED:
         _execute(now.removal(dialect, each))
@@ -56,32 +62,28 @@ def downgrade() -> None:
     for table, columns, _ in reversed(INDEXES):
         op.drop_index(_name(table, columns), table)
     op.drop_column("contacts", "match_name")
-    op.create_table(
-        "match_keys",
-        *(sa.Column("org_id", ID, nullable=False), sa.Column("kind", TEXT, nullable=False)),
-        *(sa.Column("key", TEXT, nullable=False), sa.Column("record_id", ID, nullable=False)),
-        sa.CheckConstraint("kind IN ('account', 'contact')", name=op.f("ck_match_keys_kind")),
-        sa.PrimaryKeyConstraint("org_id", "kind", "key", "record_id", name=op.f("pk_match_keys")),
-        sqlite_with_rowid=False,
-    )
+    _index_anew(of_given=False)
     _count_anew([statement for matched in before.MATCHED for statement in before.backfill(matched)])
     for matched in before.MATCHED:
         _execute(before.triggers(dialect, matched))
-    if dialect == "postgresql":  # last, since the policy would refuse the rows above
-        own = "org_id = nullif(current_setting('crm.org_id', true), '')::uuid"
-        op.execute("ALTER TABLE match_keys ENABLE ROW LEVEL SECURITY")
-        op.execute("ALTER TABLE match_keys FORCE ROW LEVEL SECURITY")  # which binds the owner too
-        op.execute(f"CREATE POLICY match_keys_own ON match_keys USING ({own}) WITH CHECK ({own})")
 
 
 def _name(table: str, columns: Iterable[str]) -> str:
     return op.f(f"ix_{table}_org_id_{'_'.join(columns)}")
 
 
-def _lock() -> None:
-    """Wait for whoever writes such a record: they cannot wait for what is made here then."""
+def _lock(*tables: str) -> None:
+    """Wait for whoever writes or reads such a record: nobody waits for what is made here then, and is waited for."""
     if op.get_bind().dialect.name == "postgresql":
-        op.execute("LOCK TABLE accounts, contacts IN ACCESS EXCLUSIVE MODE")
+        op.execute(f"LOCK TABLE {', '.join(('accounts', 'contacts', *tables))} IN ACCESS EXCLUSIVE MODE")
+
+
+def _index_anew(*, of_given: bool) -> None:
+    for table, column in GIVEN:
+        condition = sa.text(f"{column} IS NOT NULL") if of_given else None
+        name = _name(table, (column,))
+        op.drop_index(name, table)
+        op.create_index(name, table, ["org_id", column], sqlite_where=condition, postgresql_where=condition)
 
 
 def _count_anew(statements: Iterable[str]) -> None:
