@@ -33,6 +33,7 @@ EMPTY = [
     "login_grants",
     "login_sessions",
     "login_tickets",
+    "match_keys",
     "passwords",
     "reminder_watches",
     "report_watches",

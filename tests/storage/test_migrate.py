@@ -136,7 +136,6 @@ async def test_up_down_and_up_again_with_rows_in_every_table(
     # Searchable records of an organization are an account, a contact, a lead, a deal, a file and six activities.
     counts = dict.fromkeys((t.name for t in SQLModel.metadata.sorted_tables), 2) | {ENTRIES: 22, "activities": 12}
     counts |= {"meeting_cell_deltas": 4}  # two meetings of each organization
-    counts |= {"match_keys": 0}  # which nobody writes
     database = open_database()
     rows = await fill(database)
     assert await count_rows(database, rows) == counts

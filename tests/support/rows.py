@@ -57,6 +57,7 @@ from storage.tables import (
     LoginTicket,
     Mailbox,
     MatchGroup,
+    MatchKey,
     Medium,
     Member,
     Membership,
@@ -277,6 +278,7 @@ async def organization(database: Database, name: str) -> Rows:
         await session.insert(
             TagLink(kind="account", record_id=rows.account, tag_id=rows.tag),
             MatchGroup(kind="account", key=f"b{name}", sign="b", size=2),
+            MatchKey(kind="account", key=name, record_id=rows.account),
             NotDuplicate(kind="account", low_id=min(rows.account, rows.tag), high_id=max(rows.account, rows.tag)),
             MergedId(kind="account", from_id=rows.tag, into_id=rows.account, merge_id=others["merge"].id),
             ExternalKey(kind="account", key=name, record_id=rows.account),
