@@ -51,7 +51,7 @@ class Identity:
         self._read_together()
 
     def aside(self) -> "Identity":
-        """The same for what goes on behind requests: none of them waits for a statement of its (decision 1189)."""
+        """Gives the same for what goes on behind requests, none of which waits for its statements (decision 1189)."""
         other = copy(self)
         other._read_together()
         return other

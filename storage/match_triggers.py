@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 _LONGEST = 300
 """Characters of an address or a domain that is a sign: an index holds no more of a text of any script."""
+IDENTIFIER = 36
+"""The characters of an identifier in a key, which come first; a blank follows."""
 LATER = "crm.match_keys_later"
 """The setting of PostgreSQL that is `on` while records are made whose keys are counted as a set behind them."""
 
@@ -61,6 +63,10 @@ class Matched:
         """Its signs by their first column: whoever has another's name and account has its name, too."""
         firsts = dict.fromkeys(sign.columns[0] for sign in self.signs)
         return [tuple(sign for sign in self.signs if sign.columns[0] == first) for first in firsts]
+
+    def events(self) -> list[str]:
+        """What its triggers on PostgreSQL are of, by which they are called: a change has one for each part."""
+        return ["insert", "delete", *(f"update_{part[0].letter}" for part in self.parts())]
 
     @property
     def function(self) -> str:
@@ -111,7 +117,7 @@ def removal(dialect: str, matched: Matched) -> Iterator[str]:
             for event in ("insert", "update", "delete"):
                 yield f"DROP TRIGGER {_named(matched, sign, event)}"
         return
-    for event in ("insert", "delete", *(f"update_{part[0].letter}" for part in matched.parts())):
+    for event in matched.events():
         yield f"DROP TRIGGER match_{matched.table}_{event} ON {matched.table}"
         yield f"DROP FUNCTION {matched.function}_{event}()"
     yield f"DROP FUNCTION {matched.function}_of(uuid, uuid[])"
@@ -121,11 +127,10 @@ def removal(dialect: str, matched: Matched) -> Iterator[str]:
 def backfill(matched: Matched) -> Iterator[str]:
     """The statements that count the records there are, of the organization `:organization`, which has no groups yet."""
     for sign in matched.signs:
-        columns = ", ".join(f"t.{name}" for name in sign.columns)
         yield (
             "INSERT INTO match_groups (org_id, kind, key, sign, size)"
             f" SELECT t.org_id, '{matched.kind}', {sign.key('t')}, '{sign.letter}', count(*) FROM {matched.table} AS t"
-            f" WHERE t.org_id = :organization AND {sign.wanted.format('t')} GROUP BY t.org_id, {columns}"
+            f" WHERE t.org_id = :organization AND {sign.wanted.format('t')} GROUP BY t.org_id, {_of('t', sign)}"
             " HAVING count(*) > 1"
         )
 
@@ -265,7 +270,8 @@ def _has(sign: Sign, row: str, key: str) -> str:
     if len(sign.columns) == 1:
         return f"{row}.{sign.columns[0]} = substr({key}, 2)"
     [name, identifier] = sign.columns
-    return f"{row}.{identifier} = CAST(substr({key}, 2, 36) AS uuid) AND {row}.{name} = substr({key}, 39)"
+    first = f"CAST(substr({key}, 2, {IDENTIFIER}) AS uuid)"
+    return f"{row}.{identifier} = {first} AND {row}.{name} = substr({key}, {3 + IDENTIFIER})"
 
 
 def _of_many(matched: Matched) -> str:
@@ -295,4 +301,5 @@ END $$"""
 
 
 def _of(row: str, sign: Sign) -> str:
+    """Lists the sign's columns of a row."""
     return ", ".join(f"{row}.{name}" for name in sign.columns)

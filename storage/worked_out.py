@@ -22,5 +22,5 @@ def _virtual(worked_out: WorkedOut, _compiler: object, **_: object) -> str:
 
 
 def worked_out(expression: str) -> Any:  # Any: what SQLModel's own `Field` gives
-    """A text that is worked out so: nobody writes it."""
+    """Declares a text that is worked out so: nobody writes it."""
     return Field(default=None, sa_type=PlainText, sa_column_args=[WorkedOut(expression)])

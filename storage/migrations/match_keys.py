@@ -34,11 +34,6 @@ class Matched:
         return [f"CASE WHEN {wanted} THEN {key} END".format(row) for key, wanted in self.keys]
 
     @property
-    def surest(self) -> str:
-        """The first letter of the surest key: those keys all begin with a text of one letter."""
-        return min(key[1] for key, _ in self.keys)
-
-    @property
     def function(self) -> str:
         """The name of what writes the keys of rows on PostgreSQL: of one as a trigger, `_of` many as a set."""
         return f"crm_match_{self.table}"

@@ -34,7 +34,7 @@ from contract.limits import NAMESAKES_MAX
 from contract.mergeable import SIGNS, TABLES
 from storage.base import Identifier, PlainText, Record
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
-from storage.match_triggers import MATCHED, Sign
+from storage.match_triggers import IDENTIFIER, MATCHED, Sign
 from storage.new_rows import model_named, new_row
 from storage.queries.dialects import literal_number, unseen
 from storage.queries.filtering import in_list
@@ -50,8 +50,6 @@ MODELS: Mapping[MergeableKind, type[Record]] = {kind: model_named(table) for kin
 """The tables of the kinds."""
 _RECORD = "matched"
 _NAMESAKES = next(sign for sign, reason in SIGNS.items() if reason is DuplicateReason.SAME_NAME)
-_IDENTIFIER = 36
-"""The characters of an identifier in a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +67,16 @@ def _signs_of(kind: MergeableKind) -> Sequence[Sign]:
 
 
 def _from(text: AnyColumn, first: int, length: int | None = None) -> AnyColumn:
-    """The characters of a text from there on, or so many of them."""
+    """Takes the characters of a text from there on, or so many of them."""
     return func.substr(text, literal_number(first), *([] if length is None else [literal_number(length)]))
 
 
 def _values(sign: Sign, key: AnyColumn) -> dict[str, AnyColumn]:
-    """What the records of a key have in the sign's columns: an identifier comes first in the key, then a blank."""
+    """Takes from a key what its records have in the sign's columns: an identifier comes first, then a blank."""
     if len(sign.columns) == 1:
         return {sign.columns[0]: _from(key, 2)}
     [name, identifier] = sign.columns
-    return {name: _from(key, 3 + _IDENTIFIER), identifier: cast(_from(key, 2, _IDENTIFIER), Identifier)}
+    return {name: _from(key, 3 + IDENTIFIER), identifier: cast(_from(key, 2, IDENTIFIER), Identifier)}
 
 
 def _having(record: AnyEntity, sign: Sign, key: AnyColumn) -> AnyColumn:
@@ -88,7 +86,7 @@ def _having(record: AnyEntity, sign: Sign, key: AnyColumn) -> AnyColumn:
 
 
 def _by_sign(kind: MergeableKind, asked: Callable[[Sign], AnyColumn]) -> AnyColumn:
-    """What is asked of a group, by its sign."""
+    """Asks of a group what is asked of its sign."""
     return case(*((col(MatchGroup.sign) == word(sign.letter), asked(sign)) for sign in _signs_of(kind)))
 
 
@@ -194,7 +192,7 @@ async def count(session: TenantSession, kind: MergeableKind) -> int:
 
 
 def _ranked(kind: MergeableKind, sign: Sign) -> AnySelect:
-    """The records that have one of the sign's keys, the oldest of a key first, with all keys that each has."""
+    """Selects the records with one of the sign's keys, the oldest of a key first, each with all keys that it has."""
     record: AnyEntity = aliased(MODELS[kind], name=_RECORD)
     key = literal_column(sign.key(_RECORD), PlainText)
     owned = [literal_column(each.key_if_any(_RECORD), PlainText).label(each.letter) for each in _signs_of(kind)]
@@ -206,11 +204,11 @@ def _ranked(kind: MergeableKind, sign: Sign) -> AnySelect:
 
 
 def _sought(sign: Sign, keys: Sequence[str]) -> Values:
-    """The parameters of that: what these keys say of each column."""
+    """Makes the parameters of that: what these keys say of each column."""
     if len(sign.columns) == 1:
         return {f"{sign.letter}_{sign.columns[0]}": [key[1:] for key in keys]}
     [name, identifier] = sign.columns
-    end = 1 + _IDENTIFIER
+    end = 1 + IDENTIFIER
     return {
         sign.letter: list(keys),
         f"{sign.letter}_{name}": [key[end + 1 :] for key in keys],

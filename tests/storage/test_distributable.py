@@ -34,11 +34,7 @@ LOCAL_TO_DISTRIBUTED = {
     "fk_webhook_watches_org_id_webhook_id": "its rows are an organization's: distributed, and each server is asked",
 }
 """Foreign keys from a local table to a distributed one, or the other way round, with what would be done about each."""
-MATCHING = [
-    (matched, event)
-    for matched in MATCHED
-    for event in ("insert", "delete", *(f"update_{part[0].letter}" for part in matched.parts()))
-]
+MATCHING = [(matched, event) for matched in MATCHED for event in matched.events()]
 """The triggers that count who shares a match key, by what they are called after."""
 _SAME_SERVER = "they write rows of the same organization, which lie on the same server"
 TRIGGERS = dict.fromkeys(

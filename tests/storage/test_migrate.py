@@ -113,6 +113,15 @@ async def test_the_listing_indexes_are_there_in_the_dialects_words(database_url:
             assert f"({expected}) WHERE (type = 'meeting'::text)" in found[name]
 
 
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_a_table_that_is_its_key_alone_has_no_rows_beside_it(database_url: str, empty_database_url: str) -> None:
+    """However the table was made."""
+    query = text("SELECT sql FROM sqlite_master WHERE name = 'match_keys'")
+    await look(empty_database_url, SQLModel.metadata.create_all)
+    for url in (database_url, empty_database_url):
+        assert (await look(url, lambda c: c.scalar(query))).rstrip().endswith("WITHOUT ROWID")
+
+
 @pytest.mark.parametrize("dialect", ["postgresql"], indirect=True)
 async def test_every_tenant_table_has_one_forced_policy(database_url: str) -> None:
     def policies(connection: Connection) -> Any:
