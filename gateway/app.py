@@ -66,7 +66,7 @@ def create(settings: Settings | None = None, *, demo: bool = False, beside: bool
     `beside` lets a process beside this one run the jobs, where the settings want that.
     """
     settings = settings or Settings()
-    logs.configure(settings)
+    logs.configure(settings.logs)
     runtime = Runtime(settings, feeds=demo_feeds() if demo else None)
     working: bool | WorkerProcess = settings.worker
     if working and beside and settings.worker_beside:

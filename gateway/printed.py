@@ -4,10 +4,10 @@ To make the texts takes an eighth of a start, and they follow from the code alon
 (decision 1002).
 """
 
-from pathlib import Path
 from typing import Final
 
-_ROOT = Path(__file__).resolve().parents[1]
-SCHEMA: Final = _ROOT / "schema" / "schema.graphql"
-TOOLS: Final = _ROOT / "schema" / "tools.json"
-OPENAPI: Final = _ROOT / "rest_compat" / "openapi.json"
+from gateway.packages import ROOT
+
+SCHEMA: Final = ROOT / "schema" / "schema.graphql"
+TOOLS: Final = ROOT / "schema" / "tools.json"
+OPENAPI: Final = ROOT / "rest_compat" / "openapi.json"

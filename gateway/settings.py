@@ -19,18 +19,12 @@ from contract.limits import (
 from gateway.account_settings import AccountSettings
 from gateway.login_settings import LoginSettings
 from gateway.mail_settings import MailSettings
+from gateway.observability.log_settings import LogFormat, LogSettings
 from gateway.retention_settings import RetentionSettings
 from gateway.setting_checks import Checks, SequencingProvider, clusters_of, with_driver
 from gateway.telemetry_settings import TelemetrySettings
 from providers.model_kinds import SILENCE_SECONDS, ModelKind
 from storage.addresses import check_address
-
-
-class LogFormat(StrEnum):
-    """The form in which a log line is written."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 class McpMode(StrEnum):
@@ -336,6 +330,11 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
         self.database_url = SecretStr(with_driver(self.database_url.get_secret_value()))
         check_address(self.database_url.get_secret_value())
         return self
+
+    @property
+    def logs(self) -> LogSettings:
+        """What log lines are written by."""
+        return LogSettings(self.log_level, self.log_format, self.otel)
 
     @property
     def replica_addresses(self) -> list[str]:

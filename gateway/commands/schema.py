@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway import printed
+from gateway import printed, printing
 from gateway.commands.outcome import FAILED, WOULD_CHANGE, fail, say
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ openapi = typer.Typer(help="The description of the REST paths.", no_args_is_help
 @graphql.command("print")
 def print_schema() -> None:
     """Print the schema."""
-    from schema.build import build
-
-    print(build().sdl, end="")
+    print(printing.schema_text(), end="")
 
 
 @graphql.command("check")
@@ -31,15 +29,13 @@ def check(
     file: Annotated[Path, typer.Argument(help="The schema to compare with.", dir_okay=False)] = printed.SCHEMA,
 ) -> None:
     """Compare with schema/schema.graphql: exit with 1 on a breaking change, with 3 where it differs otherwise."""
-    from graphql import GraphQLError
-
-    from schema.build import build
-
-    current = build().sdl
+    current = printing.schema_text()
     committed = file.read_text(encoding="utf-8") if file.exists() else ""
     if committed == current:
         say(f"{file.name} is current")
         return
+    from graphql import GraphQLError
+
     try:
         breaking = breaking_changes(committed, current) if committed else []
     except GraphQLError as error:
@@ -60,10 +56,7 @@ def breaking_changes(before: str, after: str) -> list[BreakingChange]:
 @tools.command("print")
 def print_tools() -> None:
     """Print the definitions of all tools, as a model reads them."""
-    from schema.build import build
-    from schema.tools import Catalogue
-
-    print(Catalogue(build().graphql).print().decode(), end="")
+    print(printing.tools_text(), end="")
 
 
 @tools.command("check")
@@ -71,18 +64,13 @@ def check_tools(
     file: Annotated[Path, typer.Argument(help="The print to compare with.", dir_okay=False)] = printed.TOOLS,
 ) -> None:
     """Compare with schema/tools.json: exit with 3 where it differs."""
-    from schema.build import build
-    from schema.tools import Catalogue
-
-    _compare(file, Catalogue(build().graphql).print(), "./run tools print > schema/tools.json")
+    _compare(file, printing.tools_text(), "./run tools print > schema/tools.json")
 
 
 @openapi.command("print")
 def print_openapi() -> None:
     """Print the OpenAPI document."""
-    from rest_compat.openapi import openapi_text
-
-    print(openapi_text().decode(), end="")
+    print(printing.openapi_text(), end="")
 
 
 @openapi.command("check")
@@ -90,13 +78,11 @@ def check_openapi(
     file: Annotated[Path, typer.Argument(help="The print to compare with.", dir_okay=False)] = printed.OPENAPI,
 ) -> None:
     """Compare with rest_compat/openapi.json: exit with 3 where it differs."""
-    from rest_compat.openapi import openapi_text
-
-    _compare(file, openapi_text(), "./run openapi print > rest_compat/openapi.json")
+    _compare(file, printing.openapi_text(), "./run openapi print > rest_compat/openapi.json")
 
 
-def _compare(file: Path, current: bytes, remedy: str) -> None:
+def _compare(file: Path, current: str, remedy: str) -> None:
     """Say whether the file is what would be printed now; the exit code says so, too."""
-    if not file.exists() or file.read_bytes() != current:
+    if not file.exists() or file.read_bytes() != current.encode():
         fail(f"{file.name} differs: {remedy}", WOULD_CHANGE)
     say(f"{file.name} is current")

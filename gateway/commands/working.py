@@ -37,7 +37,7 @@ _STATE_SECONDS = 1.0
 def work(configuration: Settings) -> None:
     """Run them until the process is told to end."""
     os.nice(configuration.worker_nice)  # requests go first, whatever the jobs are (decision 1181)
-    logs.configure(configuration)
+    logs.configure(configuration.logs)
     warn_of_strangers()
     with_folder(configuration)
     loaded()
@@ -50,7 +50,7 @@ def work_beside(configuration: Settings, line: socket.socket, *, demo: bool) -> 
     The server has looked at the settings and brought the tables up to date.
     """
     os.nice(configuration.worker_nice)
-    logs.configure(configuration)
+    logs.configure(configuration.logs)
     loaded()
     threading.Thread(target=_end_after, args=(line.dup(),), name="end", daemon=True).start()
     asyncio.run(_work_beside(configuration, line, demo=demo))

@@ -16,15 +16,13 @@ from contract.error_origin import Frame, Where, frames_of
 from contract.tracing import current as running_span
 from contract.tracing import ids_of
 from gateway.observability.log_fields import chain, fields_of, words_of
+from gateway.packages import PACKAGES
 from gateway.settings import Settings
 
 if TYPE_CHECKING:
     from gateway.observability.sentry import Sentry
 
-OWN: Final = frozenset(
-    {"contract", "storage", "identity", "providers", "reports", "jobs", "resolvers", "transport", "schema"}
-    | {"rest_compat", "gateway"}
-)
+OWN: Final = frozenset(PACKAGES)
 """The packages whose templates are known to hold nothing but words of the service."""
 _NOT_TOLD: Final = ("sentry_sdk", "urllib3", "opentelemetry")
 """The loggers of what would tell of itself."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import orjson
 import structlog
@@ -17,9 +17,11 @@ from contract.tracing import current as running_span
 from contract.tracing import ids_of
 from gateway.observability import terminal_log
 from gateway.observability.log_fields import error_fields, named_arguments, trace_fields
+from gateway.observability.log_settings import LogFormat, LogSettings
 from gateway.observability.redaction import redact
-from gateway.settings import LogFormat, Settings
-from transport.request_log import RequestLog
+
+if TYPE_CHECKING:
+    from transport.request_log import RequestLog
 
 
 def _finished(render: Processor) -> Processor:
@@ -43,16 +45,16 @@ class AccessLog:
         self._probes = False
         self._traced = False
 
-    def configure(self, settings: Settings, handler: "logging.StreamHandler[TextIO]") -> None:
+    def configure(self, settings: LogSettings, handler: "logging.StreamHandler[TextIO]") -> None:
         """Write where the handler writes, if the level lets the lines through."""
-        self._handler = handler if settings.log_level in ("DEBUG", "INFO") else None
-        self._as_json = settings.log_format is LogFormat.JSON
+        self._handler = handler if settings.level in ("DEBUG", "INFO") else None
+        self._as_json = settings.form is LogFormat.JSON
         self._watched = not self._as_json and terminal_log.is_watched(handler.stream)
         self._colored = self._watched and terminal_log.has_colors(handler.stream)
-        self._probes = settings.log_level == "DEBUG"
+        self._probes = settings.level == "DEBUG"
         self._traced = settings.otel
 
-    def write(self, method: str, path: str, status: int, seconds: float, record: RequestLog) -> None:
+    def write(self, method: str, path: str, status: int, seconds: float, record: "RequestLog") -> None:
         """One line, with the fields of any other log line and always the same ones of its own (decision 122)."""
         if self._handler is None:
             return
@@ -77,7 +79,7 @@ class AccessLog:
             line = f"timestamp={timestamp!r} level='info' event='request'{shown} logger='gateway.access'"
         _put(self._handler.stream, line)
 
-    def _show(self, method: str, path: str, status: int, seconds: float, record: RequestLog) -> None:
+    def _show(self, method: str, path: str, status: int, seconds: float, record: "RequestLog") -> None:
         if self._handler is None or (terminal_log.is_probe(path) and not self._probes):
             return
         asked, name = record.operation or f"{method} {_redacted(path)}", record.name and _redacted(record.name)
@@ -140,21 +142,21 @@ _redacted = lru_cache(maxsize=1_000)(redact)
 access = AccessLog()
 
 
-def configure(settings: Settings) -> None:
+def configure(settings: LogSettings) -> None:
     """Send every logger of the process through one formatter on stderr."""
     shared: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    if settings.otel and not (settings.log_format is not LogFormat.JSON and terminal_log.is_watched(sys.stderr)):
+    if settings.otel and not (settings.form is not LogFormat.JSON and terminal_log.is_watched(sys.stderr)):
         shared.append(trace_fields)
     renderer = _finished(structlog.processors.KeyValueRenderer(key_order=_TEXT_ORDER))
-    if settings.log_format is LogFormat.JSON:
+    if settings.form is LogFormat.JSON:
         renderer = _finished(structlog.processors.JSONRenderer())
     elif terminal_log.is_watched(sys.stderr):
         renderer = terminal_log.Renderer(colored=terminal_log.has_colors(sys.stderr))
-    has_fields = settings.log_format is LogFormat.JSON
+    has_fields = settings.form is LogFormat.JSON
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[*([named_arguments] if has_fields else []), *shared],
         processors=[
@@ -169,7 +171,7 @@ def configure(settings: Settings) -> None:
     access.configure(settings, handler)
     root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel(settings.log_level)
+    root.setLevel(settings.level)
     for name, level in _QUIET.items():
         logging.getLogger(name).setLevel(level)
     structlog.configure(

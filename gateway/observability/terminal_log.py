@@ -6,12 +6,14 @@ A file or a pipe gets the same facts by name (decision 640).
 import os
 import re
 from datetime import datetime
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from structlog.typing import EventDict
 
 from gateway.observability.redaction import redact
-from transport.request_log import RequestLog
+
+if TYPE_CHECKING:
+    from transport.request_log import RequestLog
 
 WIDTH: Final = 120
 """The columns that a line has at the most that tells of no trouble."""
@@ -39,7 +41,7 @@ def is_probe(path: str) -> bool:
 
 
 def request_line(
-    moment: datetime, asked: str, name: str | None, status: int, seconds: float, record: RequestLog, *, colored: bool
+    moment: datetime, asked: str, name: str | None, status: int, seconds: float, record: "RequestLog", *, colored: bool
 ) -> str:
     """One request in at most 120 columns: local time, status, milliseconds, operation, organization, cost, code.
 

@@ -1,35 +1,53 @@
 """The server's configuration: what is the same for each of its processes."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final
 
 import uvicorn
 
 from gateway.server.shutdown import GRACEFUL_SECONDS
-from gateway.settings import Settings
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
+    from gateway.settings import Settings
+
+SILENCE_SECONDS: Final = 60
+"""The seconds for which one of several processes may say nothing, as while it starts, before it is replaced."""
+
 
 class Config(uvicorn.Config):
-    """Configures the server. Its protocols and the application are loaded by the process that serves (decision 900)."""
+    """Configures the server. Its protocols and the application are loaded by the process that serves (decision 900).
 
-    def __init__(self, make: "Callable[[], Starlette]", settings: Settings, *, silence_seconds: int) -> None:
+    So are the settings: a supervisor knows where they are, and how many `workers` there are to be (decision 1192).
+    """
+
+    def __init__(self, settings: "Callable[[], Settings]", *, demo: bool, workers: int) -> None:
         super().__init__(
-            make,
+            self.make,
             factory=True,
-            workers=settings.workers,
+            workers=workers,
             loop="uvloop",
             ws_per_message_deflate=False,  # its windows would be most of what an idle connection costs
             log_config=None,
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=GRACEFUL_SECONDS,
-            timeout_worker_healthcheck=silence_seconds,
+            timeout_worker_healthcheck=SILENCE_SECONDS,
         )
-        self._settings = settings
+        self._settings_of = settings
+        self._demo = demo
+
+    @cached_property
+    def _settings(self) -> "Settings":
+        return self._settings_of()
+
+    def make(self) -> "Starlette":
+        """Make the application."""
+        from gateway.app import create
+
+        return create(self._settings, demo=self._demo, beside=True)
 
     def load(self) -> None:
         """Load the protocols, then what uvicorn loads."""

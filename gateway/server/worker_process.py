@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import socket
-import sys
 import time
 from asyncio.subprocess import DEVNULL, Process
 from collections import Counter
@@ -13,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from gateway.observability.shared_folder import SHARED_FOLDER
+from gateway.server import program
 from gateway.server.shutdown import END_SECONDS, LAST_WORK_SECONDS
 from gateway.server.worker_link import Link, linked
 from storage.change_feed import ChangeFeed
@@ -143,7 +143,7 @@ class WorkerProcess:
             number = theirs.fileno()
             arguments = ["worker", "--line", str(number), *(["--demo"] if self._demo else [])]
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "gateway", *arguments),
+                *program.command("gateway", *arguments),
                 stdin=DEVNULL,
                 pass_fds=(number,),
                 env=_environment(),
@@ -161,11 +161,8 @@ class WorkerProcess:
 
 
 def _environment() -> dict[str, str]:
-    """The worker's: it finds the program of this process, and a folder to count in where there is one."""
-    environment = dict(os.environ)
-    program = str(Path(__file__).resolve().parents[2])
-    if sys.path[:1] == [program]:  # `python -m gateway` takes it from where it is called
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (program, environment.get("PYTHONPATH"))))
+    """The worker's: without a folder to count in where there is none."""
+    environment = program.environment()
     if not Path(environment.get(SHARED_FOLDER, os.curdir)).is_dir():
         del environment[SHARED_FOLDER]
     return environment

@@ -17,9 +17,8 @@ from types import ModuleType
 
 import pytest
 
+from gateway.packages import PACKAGES, ROOT
 from tests.support.internals import (
-    FIRST_PARTY,
-    ROOT,
     is_adapter,
     is_dunder,
     library_members,
@@ -91,7 +90,7 @@ def _imports(nodes: list[ast.AST]) -> Iterator[tuple[str, str | None]]:
 def undocumented_import(module: str, name: str | None) -> bool:
     """Whether a library does not promise that this can be imported."""
     library = module.partition(".")[0]
-    if library in FIRST_PARTY or library in sys.stdlib_module_names:
+    if library in PACKAGES or library in sys.stdlib_module_names:
         return False
     if any(map(_is_hidden, [*module.split("."), name or ""])):
         return True
@@ -139,7 +138,7 @@ def test_every_module_stays_on_the_documented_surface() -> None:
 
 
 def _classes() -> Iterator[type]:
-    for package in FIRST_PARTY:
+    for package in PACKAGES:
         home = importlib.import_module(package)
         for found in pkgutil.walk_packages(home.__path__, f"{package}."):
             if found.name.endswith("__main__") or ".migrations." in found.name or ".adapters" in found.name:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from graphql import parse, validate
 
-from tests.support.internals import ROOT
+from gateway.packages import ROOT
 from tests.support.schemas import printed
 
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gateway.commands.serve import SILENCE_SECONDS
+from gateway.server.config import SILENCE_SECONDS
 from tests.support.service import Service
 
 pytestmark = pytest.mark.long

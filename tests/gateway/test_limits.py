@@ -66,7 +66,7 @@ async def headers(gateway: Gateway) -> Headers:
 def log() -> Iterator[StringIO]:
     root, kept = logging.getLogger(), structlog.get_config()
     handlers, level = root.handlers, root.level
-    logs.configure(Settings(_env_file=None, log_format="json"))
+    logs.configure(Settings(_env_file=None, log_format="json").logs)
     written = StringIO()
     [handler] = root.handlers
     assert isinstance(handler, logging.StreamHandler)

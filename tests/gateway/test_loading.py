@@ -10,7 +10,6 @@ import pytest
 import typer
 
 from gateway.commands.line import WORDS, Words, app
-from storage.tables import TABLES
 from tests.support.service import SCRIPT, environment
 
 LIBRARIES = {
@@ -26,7 +25,6 @@ DATABASE = SETTINGS | {"aiosqlite", "alembic", "asyncpg", "identity", "sqlalchem
 DOCTOR = DATABASE | {"cryptography", "joserfc", "transport"}
 DIRECTORY = 20
 """The most modules of tables that a command loads which looks at no records of an organization."""
-SUPERVISOR = SETTINGS | {"identity", "transport", "uvicorn"}
 
 _LOADED = """
 import sys
@@ -64,16 +62,20 @@ def _loaded(folder: Path, *arguments: str) -> tuple[int, set[str]]:
         (["webhook", "list"], DATABASE),
         (["migrate"], DATABASE),
         (["doctor"], DOCTOR),
-        (
-            ["schema", "print"],
-            (LIBRARIES | PACKAGES) - {"alembic", "rest_compat", "uvicorn", "prometheus_client"},
-        ),
     ],
 )
 def test_a_command_loads_what_it_needs(arguments: list[str], wanted: set[str], tmp_path: Path) -> None:
     tables, loaded = _loaded(tmp_path, *arguments)
     assert loaded <= wanted
-    assert tables <= (DIRECTORY if "schema" not in loaded else len(TABLES))
+    assert tables <= DIRECTORY
+
+
+@pytest.mark.parametrize("surface", ["schema", "tools", "openapi"])
+def test_what_was_printed_before_is_printed_without_what_it_follows_from(surface: str, tmp_path: Path) -> None:
+    """Decision 1193."""
+    loaded = [_loaded(tmp_path, surface, word)[1] for word in ("print", "check")]
+    assert loaded[0] <= (LIBRARIES | PACKAGES) - {"alembic", "uvicorn", "prometheus_client"}
+    assert loaded[1] <= ARGUMENTS
 
 
 _HELPS = """
@@ -100,23 +102,36 @@ def test_the_help_of_every_command_loads_its_words_alone() -> None:
     assert set(modules) & (LIBRARIES | PACKAGES) <= ARGUMENTS
 
 
-_OF_THE_SUPERVISOR = """
+_SUPERVISING = """
 import sys
-from gateway.commands import serve
-from gateway.server import serving
-serving.Processes.run = lambda self: print("loaded", *sorted({name.partition(".")[0] for name in sys.modules}))
+from pathlib import Path
+from gateway.server import handover, serving, supervising
+
+def run(processes):
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    print("loaded", status["VmRSS"].split()[0], *sorted({name.partition(".")[0] for name in sys.modules}))
+
+serving.Processes.run = run
+supervising.supervise(handover.taken(int(sys.argv[1])))
+"""
+_BECOMING = f"""
+import os, sys
+execve = os.execve
+os.execve = lambda path, words, environment: execve(path, [path, "-c", {_SUPERVISING!r}, words[-1]], environment)
 sys.argv = ["crm-gateway", "serve", "--workers", "2", "--port", "0"]
 from gateway.cli import main
 main()
 """
 
 
-def test_who_supervises_others_loads_no_service(tmp_path: Path) -> None:
-    """What the data needs before it is served is done by a child (decision 900)."""
-    command = [sys.executable, "-c", _OF_THE_SUPERVISOR]
+def test_who_supervises_others_loads_no_service_and_no_settings(tmp_path: Path) -> None:
+    """It takes the place of who brought the data up to date, and holds less than 40 MB (decision 1192)."""
+    command = [sys.executable, "-c", _BECOMING]
     done = subprocess.run(command, check=True, env=environment(tmp_path), capture_output=True, text=True)
     line = next(line for line in done.stdout.splitlines() if line.startswith("loaded "))
-    assert set(line.split()) & (LIBRARIES | PACKAGES) <= SUPERVISOR
+    _, kibibytes, *modules = line.split()
+    assert set(modules) & (LIBRARIES | PACKAGES) <= {"uvicorn"}
+    assert int(kibibytes) * 1024 < 40_000_000
     assert (tmp_path / "data" / "crm.sqlite3").exists()
 
 

@@ -22,7 +22,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[io.StringIO]:
     stream, root = io.StringIO(), logging.getLogger()
     before, level = root.handlers, root.level
     monkeypatch.setattr("sys.stderr", stream)
-    logs.configure(Settings(_env_file=None, log_format="json"))
+    logs.configure(Settings(_env_file=None, log_format="json").logs)
     yield stream
     root.handlers = before
     root.setLevel(level)

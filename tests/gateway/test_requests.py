@@ -38,7 +38,7 @@ def log(request: pytest.FixtureRequest) -> Iterator[StringIO]:
     """What the process writes as its log, in the format that the test names; JSON unless told."""
     root, kept = logging.getLogger(), structlog.get_config()
     handlers, level = root.handlers, root.level
-    logs.configure(_settings(log_format=getattr(request, "param", "json")))
+    logs.configure(_settings(log_format=getattr(request, "param", "json")).logs)
     written = StringIO()
     [handler] = root.handlers
     assert isinstance(handler, logging.StreamHandler)
@@ -289,7 +289,7 @@ async def test_a_long_path_makes_a_short_line_in_no_time(gateway: Gateway, log: 
 
 
 async def test_text_lines_read_well(log: StringIO) -> None:
-    logs.configure(_settings(log_format="text", log_level="warning"))
+    logs.configure(_settings(log_format="text", log_level="warning").logs)
     [handler] = logging.getLogger().handlers
     assert isinstance(handler, logging.StreamHandler)
     handler.setStream(log)

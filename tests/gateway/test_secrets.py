@@ -54,7 +54,7 @@ def log(request: pytest.FixtureRequest) -> Iterator[StringIO]:
     """What is logged, at the level that says most."""
     root = logging.getLogger()
     before = (root.handlers, root.level)
-    logs.configure(Settings(_env_file=None, log_level="DEBUG", log_format=request.param))
+    logs.configure(Settings(_env_file=None, log_level="DEBUG", log_format=request.param).logs)
     written = StringIO()
     [handler] = root.handlers
     assert isinstance(handler, logging.StreamHandler)
@@ -62,7 +62,7 @@ def log(request: pytest.FixtureRequest) -> Iterator[StringIO]:
     yield written
     root.handlers, level = before
     root.setLevel(level)
-    logs.access.configure(Settings(_env_file=None, log_level="ERROR"), handler)
+    logs.access.configure(Settings(_env_file=None, log_level="ERROR").logs, handler)
 
 
 def repeating(asked: Asked) -> Reply:

@@ -34,7 +34,7 @@ class Terminal:
     def configure(self, **values: str) -> None:
         with self.monkeypatch.context() as patch:
             patch.setattr("sys.stderr", self.stream)
-            logs.configure(Settings(_env_file=None, **values))  # type: ignore[arg-type]  # read as from the environment
+            logs.configure(Settings(_env_file=None, **values).logs)  # type: ignore[arg-type]  # read as from the environment
 
     def lines(self, until: str) -> list[str]:
         """The lines shown since it was last asked, which go on to one that has this text."""

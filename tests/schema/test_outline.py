@@ -6,8 +6,9 @@ import ast
 
 from graphql import FieldNode, OperationDefinitionNode, parse
 
+from gateway.packages import ROOT
 from schema.execution.outline import NEVER, Outline
-from tests.support.internals import ROOT, tree_of
+from tests.support.internals import tree_of
 
 WALKED = {"SelectionSetNode", "FragmentSpreadNode", "InlineFragmentNode"}
 DOCUMENT = parse(

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.internals import ROOT, sources, tree_of
+from gateway.packages import ROOT
+from tests.support.internals import sources, tree_of
 
 MODULE_LINES_MAX = 400
 MEDIAN_LINES_MAX = 120

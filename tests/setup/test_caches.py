@@ -9,20 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.packages import PACKAGES
+
 ROOT = Path(__file__).parents[2]
-PACKAGES = (
-    "contract",
-    "gateway",
-    "identity",
-    "jobs",
-    "providers",
-    "reports",
-    "resolvers",
-    "rest_compat",
-    "schema",
-    "storage",
-    "transport",
-)
 CACHING = {"cache", "lru_cache", "alru_cache", "cached", "BoundedCache", "OrderedDict", "TTLCache", "LRUCache"}
 EMPTY = {"dict", "list", "set", "defaultdict", "Counter", "deque", "WeakValueDictionary", "WeakKeyDictionary"}
 ITSELF = "storage/bounded_cache.py"

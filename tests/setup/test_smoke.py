@@ -9,13 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gateway.packages import PACKAGES, ROOT
 from reports.files import render_all
-from tests.support.internals import FIRST_PARTY
 from tests.support.live import CREATE, going
 from tests.support.reports import content
 from tests.support.service import SCRIPT, environment
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.long
 
 _IMPORTS = """
@@ -35,7 +34,7 @@ print(len(sys.modules))
 
 def test_every_module_can_be_imported() -> None:
     """Except for migrations, which the other tests run."""
-    command = [sys.executable, "-c", _IMPORTS, *FIRST_PARTY]
+    command = [sys.executable, "-c", _IMPORTS, *PACKAGES]
     made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     assert int(made.stdout) > 350

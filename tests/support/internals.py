@@ -10,14 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("contract", "storage", "identity", "providers", "reports", "jobs", "resolvers", "transport", "schema")
-FIRST_PARTY = (*PACKAGES, "rest_compat", "gateway")
+from gateway.packages import PACKAGES, ROOT
 
 
 def sources() -> list[Path]:
     """Every module that is shipped."""
-    return [path for package in FIRST_PARTY for path in sorted((ROOT / package).rglob("*.py"))]
+    return [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 
 
 def is_adapter(path: Path) -> bool:
@@ -36,7 +34,7 @@ def library_of(kind: type) -> str | None:
     import sys
 
     name = kind.__module__.partition(".")[0]
-    return None if name in FIRST_PARTY or name in sys.stdlib_module_names or name == "builtins" else name
+    return None if name in PACKAGES or name in sys.stdlib_module_names or name == "builtins" else name
 
 
 @cache

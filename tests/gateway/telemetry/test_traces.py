@@ -52,7 +52,7 @@ def _member(gateway: Gateway) -> Headers:
 
 async def test_a_graphql_request_is_a_tree(traced: Gateway, traces: Traces, log: StringIO) -> None:
     # Decision 880.
-    logs.access.configure(Settings(_env_file=None, otel=True, log_format="json"), _handler(log))
+    logs.access.configure(Settings(_env_file=None, otel=True, log_format="json").logs, _handler(log))
     answer = await traced.graphql(MEETINGS, _member(traced) | {"traceparent": ASKED}, n=2)
     assert answer.status_code == 200
     spans = traces.taken()

@@ -1,0 +1,63 @@
+"""Has a supervisor take this process's place, with what it needs (decision 1192).
+
+What bringing data up to date takes, and what reads settings, is as much memory again as supervising takes. A process
+gives that back when another program takes its place.
+"""
+
+import os
+import pickle
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from gateway.observability.log_settings import LogSettings
+from gateway.server import program
+
+_SUPERVISOR: Final = "gateway.server.supervising"
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What a supervisor has of the process whose place it takes.
+
+    `authority` is where the service listens, as an address has it, and `words` are printed once it answers there.
+    `settings` are pickled: each process of the service opens them, and the supervisor does not.
+    """
+
+    sockets: tuple[int, ...]
+    authority: str
+    words: str
+    workers: int
+    demo: bool
+    logs: LogSettings
+    settings: bytes
+
+
+def become_supervisor(handover: Handover) -> NoReturn:
+    """Run the supervisor in this process, with its number and its sockets, instead of what runs now."""
+    number = _unnamed_file()
+    with os.fdopen(os.dup(number), "wb") as file:
+        pickle.dump(handover, file)
+    os.lseek(number, 0, os.SEEK_SET)
+    for inherited in (number, *handover.sockets):
+        os.set_inheritable(inherited, True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    words = program.command(_SUPERVISOR, str(number))
+    os.execve(words[0], words, program.environment())  # noqa: S606  # there is no shell in it, and none is wanted
+
+
+def taken(number: int) -> Handover:
+    """What the process handed over that was in this one's place, from the file of this number, which is closed."""
+    with os.fdopen(number, "rb") as file:
+        handover: Handover = pickle.load(file)  # noqa: S301  # of this process, and nobody else can open it
+    return handover
+
+
+def _unnamed_file() -> int:
+    """The number of a file that nobody else can open, in memory where the system has that."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("handover")
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
