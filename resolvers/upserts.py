@@ -17,6 +17,7 @@ from resolvers.shared.inputs import ExactInput
 from resolvers.shared.pacing import in_turns
 from resolvers.upsert_records import Raced, written
 from resolvers.upsert_rows import AT_A_TIME, Kind, Line, read
+from storage.connection_pool import giving_way
 from storage.db_errors import is_duplicate
 from storage.tenancy.sessions import TenantSession
 
@@ -118,9 +119,10 @@ async def upsert(ctx: Context, kind: Kind, rows: Sequence[object], match: str, h
     async def read_rows() -> list[Line]:
         return await read(kind, rows)
 
-    async with ctx.writing() as session:
-        all_of_them = how.policy is not BulkPolicy.SKIP_FAILED
-        lines = await attempted(ctx, session, kind, read_rows, match, all_of_them=all_of_them, dry_run=how.dry_run)
+    with giving_way(len(rows) > AT_A_TIME):
+        async with ctx.writing() as session:
+            all_of_them = how.policy is not BulkPolicy.SKIP_FAILED
+            lines = await attempted(ctx, session, kind, read_rows, match, all_of_them=all_of_them, dry_run=how.dry_run)
     ctx.forget()
     results = [_result(line, dry=how.dry_run) async for line in in_turns(lines, AT_A_TIME)]
     return Upserted(results, how.dry_run)

@@ -6,14 +6,15 @@ The driver's connections are kept here from one user to the next. There are neve
 import asyncio
 import ctypes
 import sqlite3
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Final, NamedTuple
 
 import asyncpg
 
 from contract.limits import CONNECTION_SECONDS
+from storage.adapters.aiosqlite import step_back
 from storage.file_turn import FileTurn
 from storage.postgres.tenant_connection import TenantConnection
 from storage.turns import Group, Turns
@@ -53,16 +54,39 @@ HOLDER: ContextVar[Holder | None] = ContextVar("holder", default=None)
 """What counts the connections that are taken in this context."""
 
 
+GIVES_WAY: ContextVar[bool] = ContextVar("gives way", default=False)
+"""Whether what this context writes into a file gives way to others on the processor."""
+_NICER = 10
+
+
+@contextmanager
+def giving_way(is_long: bool) -> Iterator[None]:
+    """Have what is written into a file meanwhile give way to others on the processor, if it is long (1194)."""
+    before = GIVES_WAY.set(is_long)
+    try:
+        yield
+    finally:
+        GIVES_WAY.reset(before)
+
+
 class Taken:
     """A connection that somebody has, in the turn of a group."""
 
-    __slots__ = ("_file", "_holder", "_turns", "driver", "group")
+    __slots__ = ("_file", "_holder", "_turns", "driver", "gives_way", "group")
 
     def __init__(
-        self, driver: Driver, turns: Turns, group: Group, holder: Holder | None, file: FileTurn | None = None
+        self,
+        driver: Driver,
+        turns: Turns,
+        group: Group,
+        holder: Holder | None,
+        file: FileTurn | None = None,
+        *,
+        gives_way: bool = False,
     ) -> None:
-        """`file` is the turn among processes, where it came with one."""
+        """`file` is the turn among processes, where it came with one; one that gives way is nobody's afterwards."""
         self.driver = driver
+        self.gives_way = gives_way
         self.group = group
         self._turns = turns
         self._file = file
@@ -124,14 +148,17 @@ class Connections:
         if not turns.at_once(group):
             await turns.wait(group)
         file = self._file_turn if writing else None
+        gives_way = file is not None and GIVES_WAY.get()
         try:
             if file is not None:
                 await file.take()
-            if self._at_hand:
+            if self._at_hand and not gives_way:
                 driver = self._at_hand.pop()
                 self._least = min(self._least, len(self._at_hand))
                 return Taken(driver, turns, group, holder, file)
             driver = await self._open()
+            if gives_way:
+                await step_back(driver, _NICER)
         except BaseException:
             if file is not None:
                 file.give_back()
@@ -139,12 +166,12 @@ class Connections:
             raise
         if isinstance(driver, asyncpg.Connection):
             driver.add_termination_listener(self._ended)
-        return Taken(driver, turns, group, holder, file)
+        return Taken(driver, turns, group, holder, file, gives_way=gives_way)
 
     async def give_back(self, taken: Taken) -> None:
         """Keep a connection for the next one."""
         driver = taken.driver
-        if self._is_closed:
+        if self._is_closed or taken.gives_way:
             await self.give_up(taken)
             return
         if not (isinstance(driver, asyncpg.Connection) and driver.is_closed()):

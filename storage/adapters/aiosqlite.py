@@ -1,5 +1,8 @@
 """aiosqlite below its documented surface: the connection of the standard library that its thread works on."""
 
+import os
+import sys
+
 import aiosqlite
 
 
@@ -17,3 +20,12 @@ def unattended(driver: aiosqlite.Connection) -> aiosqlite.Connection:
     """The connection, whose thread keeps no process from ending; it has not begun yet."""
     driver._thread.daemon = True
     return driver
+
+
+async def step_back(driver: aiosqlite.Connection, by: int) -> None:
+    """Have other threads precede the driver's on the processor from now on; where threads have no rank, it keeps its.
+
+    `by` is how much nicer it is. Who is no administrator cannot take that back.
+    """
+    if sys.platform == "linux":  # elsewhere a process has a rank, and its threads have none
+        await driver._execute(os.nice, by)  # type: ignore[no-untyped-call]  # of the driver, which gives it no types

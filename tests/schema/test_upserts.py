@@ -10,7 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from resolvers.shared.inputs import Input, problems_of
-from resolvers.upsert_rows import ACCOUNTS, CONTACTS, DEALS, LEADS, Kind
+from resolvers.upsert_rows import ACCOUNTS, AT_A_TIME, CONTACTS, DEALS, LEADS, Kind
+from storage import connection_pool
 from storage.base import new_id
 from storage.tables import (
     Account,
@@ -340,6 +341,24 @@ async def test_as_many_statements_for_ten_times_the_rows(one: Tenant) -> None:
                 assert (await one.ask(upsert(noun), rows=rows))["updated"] == size
             counts.append((len(made), len(changed)))
         assert counts[0] == counts[1], (noun, counts)
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+async def test_many_rows_give_way_on_the_processor(one: Tenant, keyed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decision 1194: on SQLite, whose threads share the processor with the loop."""
+    nicer: list[int] = []
+    step_back = connection_pool.step_back
+
+    async def noted(driver: Any, by: int) -> None:
+        nicer.append(by)
+        await step_back(driver, by)
+
+    monkeypatch.setattr(connection_pool, "step_back", noted)
+    for size, expected in ((AT_A_TIME, []), (AT_A_TIME + 1, [10])):
+        headers = one.headers() | ({"Idempotency-Key": new_id()} if keyed else {})
+        rows = [{"externalKey": f"{size} {n}", "name": "made"} for n in range(size)]
+        assert (await one.ask(upsert("accounts"), headers, rows=rows))["created"] == size
+        assert nicer == (expected if one.gateway.world.database.dialect == "sqlite" else [])
 
 
 async def test_a_thousand_rows_fit_and_one_more_does_not(one: Tenant) -> None:

@@ -1,0 +1,108 @@
+"""What takes long to write into a file gives way to others on the processor, and nothing else does (decision 1194)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import aiosqlite
+import pytest
+
+from storage.adapters.aiosqlite import step_back
+from storage.connection_pool import Taken, giving_way
+from storage.database import Database
+
+ORG = "11111111-1111-4111-8111-111111111111"
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="threads have a rank on Linux alone")
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'crm.db'}")
+    async with database.writing(ORG) as session:
+        await (await session.driver()).execute("CREATE TABLE notes (text TEXT)")
+    yield database
+    await database.close()
+
+
+def _nice(driver: aiosqlite.Connection) -> int:
+    """How nice the thread of a connection is; one that has ended is not found."""
+    assert driver._thread.native_id is not None
+    return os.getpriority(os.PRIO_PROCESS, driver._thread.native_id)
+
+
+def _is_closed(driver: aiosqlite.Connection) -> bool:
+    """Says whether its thread ends, if not at this moment."""
+    driver._thread.join(10)
+    return not driver._thread.is_alive()
+
+
+async def _wrote(database: Database, *, is_long: bool) -> tuple[aiosqlite.Connection, int]:
+    """The connection that wrote, and how much nicer than this thread its own was."""
+    with giving_way(is_long):
+        async with database.writing(ORG) as session:
+            driver = await session.driver()
+            await driver.execute("INSERT INTO notes VALUES ('x')")
+            return driver, _nice(driver) - os.getpriority(os.PRIO_PROCESS, 0)
+
+
+async def test_a_thread_steps_back_alone(tmp_path: Path) -> None:
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    async with aiosqlite.connect(tmp_path / "a.db") as one, aiosqlite.connect(tmp_path / "a.db") as other:
+        await step_back(one, 3)
+        assert [_nice(one), _nice(other), os.getpriority(os.PRIO_PROCESS, 0)] == [before + 3, before, before]
+
+
+async def test_only_what_takes_long_gives_way_and_its_connection_is_used_by_nobody_else(database: Database) -> None:
+    short, nicer = await _wrote(database, is_long=False)
+    assert nicer == 0
+    long, nicer = await _wrote(database, is_long=True)
+    assert nicer == min(10, 19 - os.getpriority(os.PRIO_PROCESS, 0))
+    assert long is not short
+    assert _is_closed(long)
+    assert await _wrote(database, is_long=False) == (short, 0)
+    with giving_way(True):
+        taken = await database.connections.take()
+    assert taken.driver is short
+    await database.connections.give_back(taken)
+
+
+async def _raises(database: Database) -> None:
+    with giving_way(True):
+        async with database.writing(ORG) as session:
+            await (await session.driver()).execute("INSERT INTO notes VALUES ('lost')")
+            raise LookupError
+
+
+async def _is_cancelled(database: Database) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    with giving_way(True):
+        async with database.writing(ORG) as session:
+            await (await session.driver()).execute("INSERT INTO notes VALUES ('lost')")
+            task.cancel()
+            await asyncio.sleep(1)
+
+
+@pytest.mark.parametrize(("ends", "error"), [(_raises, LookupError), (_is_cancelled, asyncio.CancelledError)])
+async def test_a_write_that_fails_leaves_nothing(
+    database: Database, ends: Callable[[Database], Awaitable[None]], error: type[BaseException]
+) -> None:
+    opened: list[Taken] = []
+    take = database.connections.take
+
+    async def noted(group: str = "", *, writing: bool = False) -> Taken:
+        opened.append(await take(group, writing=writing))
+        return opened[-1]
+
+    database.connections.take = noted  # type: ignore[method-assign, assignment]  # as much of it as is asked
+    with pytest.raises(error):
+        await asyncio.create_task(ends(database))
+    [taken] = opened
+    assert _is_closed(taken.driver)
+    assert database.connections.state.in_use == 0
+    driver, _ = await _wrote(database, is_long=False)
+    assert [text async for (text,) in await driver.execute("SELECT text FROM notes")] == ["x"]
