@@ -57,12 +57,14 @@ def _openapi() -> str:
 def _kept(file: Path, make: Callable[[], str]) -> str:
     """The text that was last made of the same code, or a new one, which takes its place where it can be written."""
     digest, kept = _digest_of_code(), _FOLDER / f"{file.name}.printed"
+    if digest is None:
+        return make()
     with suppress(OSError):
         of, _, found = kept.read_bytes().partition(b"\n")
         if of == f"{digest}{sha256(found).hexdigest()}".encode():
             return found.decode()
     text = make()
-    if not sys.dont_write_bytecode:
+    if not sys.dont_write_bytecode and _digest_of_code() == digest:  # nobody changed it meanwhile
         _keep(kept, f"{digest}{sha256(text.encode()).hexdigest()}\n{text}".encode())
     return text
 
@@ -71,18 +73,25 @@ def _keep(kept: Path, content: bytes) -> None:
     """Write the file at once, as Python writes what it compiled: not where the folder is somebody else's, or full."""
     new = kept.with_name(f"{kept.name}.{os.getpid()}")
     try:
-        new.write_bytes(content)
+        with new.open("xb") as file:
+            file.write(content)
         new.replace(kept)
     except OSError:
         with suppress(OSError):
             new.unlink()
 
 
-def _digest_of_code() -> str:
-    """Stands for all that a text follows from: the files of this program, Python, and which libraries there are."""
-    digest = sha256(sys.version.encode())
-    for part in _code():
-        digest.update(b"%d %b" % (len(part), part))
+def _digest_of_code() -> str | None:
+    """Stands for all that a text follows from: the files of this program, Python, and which libraries there are.
+
+    None where a file cannot be read.
+    """
+    digest = sha256(f"{sys.version} {sys.flags.optimize}".encode())  # without docstrings texts are others
+    try:
+        for part in _code():
+            digest.update(b"%d %b" % (len(part), part))
+    except OSError:
+        return None
     return digest.hexdigest()
 
 
@@ -91,8 +100,8 @@ def _code() -> Iterator[bytes]:
     for package in PACKAGES:
         for file in sorted((ROOT / package).rglob("*")):
             if "__pycache__" not in file.parts and file not in _PRINTED and file.is_file():
-                yield str(file.relative_to(ROOT)).encode()
+                yield os.fsencode(file.relative_to(ROOT))
                 yield file.read_bytes()
     for folder in sys.path:
-        for library in sorted(Path(folder).glob("*.dist-info")):
-            yield library.name.encode()
+        for library in sorted(Path(folder).glob("*-info")):  # dist-info, and egg-info of older ones
+            yield os.fsencode(library.name)

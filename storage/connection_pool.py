@@ -1,6 +1,7 @@
 """The connections of one database: whoever comes waits for a turn, and finds a connection at hand or has one made.
 
-The driver's connections are kept here from one user to the next. There are never more of them than turns.
+The driver's connections are kept here from one user to the next. There are never more of them than turns, but for one
+that gives way to others: it is nobody's afterwards.
 """
 
 import asyncio
@@ -102,7 +103,7 @@ class Taken:
 
 
 class Connections:
-    """The connections of one database, of which there are never more than turns.
+    """The connections of one database, which are taken in turns.
 
     Where there is one writer at a time, it has a turn of its own: who writes waits for no reader, and those who queue
     to write keep no reader from the database. Each connection then is a file that this process has open, a thread, the
@@ -121,6 +122,7 @@ class Connections:
         """How many were at hand all the time since the last look at those that are idle."""
         self._looking: asyncio.TimerHandle | None = None
         self._ending: asyncio.Task[None] | None = None
+        self._closing: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
     @property
@@ -156,9 +158,7 @@ class Connections:
                 driver = self._at_hand.pop()
                 self._least = min(self._least, len(self._at_hand))
                 return Taken(driver, turns, group, holder, file)
-            driver = await self._open()
-            if gives_way:
-                await step_back(driver, _NICER)
+            driver = await (self._opened_to_give_way() if gives_way else self._open())
         except BaseException:
             if file is not None:
                 file.give_back()
@@ -168,16 +168,35 @@ class Connections:
             driver.add_termination_listener(self._ended)
         return Taken(driver, turns, group, holder, file, gives_way=gives_way)
 
+    async def _opened_to_give_way(self) -> Driver:
+        driver = await self._open()
+        try:
+            await step_back(driver, _NICER)
+        except BaseException:
+            await driver.close()
+            raise
+        return driver
+
     async def give_back(self, taken: Taken) -> None:
         """Keep a connection for the next one."""
         driver = taken.driver
-        if self._is_closed or taken.gives_way:
+        if self._is_closed:
             await self.give_up(taken)
+            return
+        if taken.gives_way:
+            taken.leave()
+            self._close_behind(driver)
             return
         if not (isinstance(driver, asyncpg.Connection) and driver.is_closed()):
             self._at_hand.append(driver)
             self._look_later()
         taken.leave()
+
+    def _close_behind(self, driver: Driver) -> None:
+        """Close a connection that nobody uses again: who gave it back neither waits nor is told what goes wrong."""
+        closing = asyncio.create_task(_closed([driver]))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     def _look_later(self) -> None:
         """Look once in a while, as long as there are more than are kept: one timer, whoever gives back."""
@@ -211,8 +230,8 @@ class Connections:
         self._is_closed = True
         if self._looking is not None:
             self._looking.cancel()
-        if self._ending is not None:
-            await asyncio.wait({self._ending})
+        if closing := self._closing | ({self._ending} if self._ending is not None else set()):
+            await asyncio.wait(closing)
         while self._at_hand:
             driver = self._at_hand.pop()
             if isinstance(driver, asyncpg.Connection):

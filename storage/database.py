@@ -101,11 +101,8 @@ class Database:
         local = "" if statement_cache else tenant_connection.local_timeout(statement_seconds)
         self.begin_of_one = "" if statement_cache or self.dialect == "sqlite" else f"BEGIN{local}"
         """The SQL that begins a transaction around a single statement, where it needs one."""
-        self._begin = (
-            "BEGIN IMMEDIATE"
-            if self.dialect == "sqlite"
-            else f"BEGIN; SET LOCAL {tenant_connection.SETTING} = '{{organization}}'{local}"
-        )
+        for_one = f"BEGIN; SET LOCAL {tenant_connection.SETTING} = '{{organization}}'{local}"
+        self._begin = "BEGIN IMMEDIATE" if self.dialect == "sqlite" else for_one
 
     def reading(self, organization: str) -> TenantSession:
         """Reads of one organization."""
@@ -161,18 +158,20 @@ class Database:
         try:
             await taken.driver.execute("COMMIT")
         except BaseException as error:
+            if not isinstance(error, Exception):
+                self._tell(organization)  # who was cancelled does not hear whether it was committed
             closed = closed_under(taken.driver, error)
             await self._roll_back(taken)
             if closed:
                 raise closed from error
             raise
+        self._tell(organization)
         await self.connections.give_back(taken)
-        if organization is not None:
-            self._tell(organization)
 
-    def _tell(self, organization: str) -> None:
-        for committed in self.committed:
-            committed(organization)
+    def _tell(self, organization: str | None) -> None:
+        if organization is not None:
+            for committed in self.committed:
+                committed(organization)
 
     async def _roll_back(self, taken: Taken) -> None:
         """End the transaction; a connection that cannot even do that is kept by nobody."""
@@ -331,8 +330,7 @@ class Database:
                     cache=self._is_cached,
                 )
             )
-        options["isolation_level"] = None
-        driver = await unattended(aiosqlite.connect(*arguments, **options))
+        driver = await unattended(aiosqlite.connect(*arguments, **options | {"isolation_level": None}))
         try:
             for pragma in _SQLITE_PRAGMAS:
                 await driver.execute_fetchall(f"PRAGMA {pragma}")

@@ -32,6 +32,8 @@ SILENT_SECONDS: Final = 10.0
 _TURN_SECONDS: Final = 0.1
 _AT_A_TIME: Final = 32
 """Credentials that are looked at together, by two statements of the database: one for the first, one for the others."""
+_GROUP_SECONDS: Final = 0.25
+"""The seconds after which the next are looked at though one of these is still waited for."""
 _FRESH_SECONDS: Final = 1.0
 _PATIENCE: Final = 0.001
 """Seconds for which a step of all of this waits for requests at the most."""
@@ -86,6 +88,8 @@ class Streams:
         self._looks: dict[Credential, asyncio.Task[Principal]] = {}
         self._watched: dict[Credential, dict[Watched, None]] = {}
         self._due: dict[Credential, float] = {}
+        self._slow: dict[Credential, asyncio.Task[None]] = {}
+        """The looks that take long: nothing waits for them, and their credentials are not looked at meanwhile."""
         self._silent: dict[Beating, float] = {}
         self._keeping: asyncio.Task[None] | None = None
 
@@ -169,8 +173,9 @@ class Streams:
             for stream in list(self._silent):
                 stream.end()
         finally:
-            if looking is not None:
-                looking.cancel()
+            for task in (looking, *self._slow.values()):
+                if task is not None:
+                    task.cancel()
 
     async def _beat(self) -> None:
         """Tell those that are silent, each in a turn of the loop: many that began together are silent together."""
@@ -182,7 +187,8 @@ class Streams:
     async def _tell(self, stream: Beating) -> None:
         if stream in self._silent:  # else it ended in a turn of this
             self.sent(stream)
-            stream.beat()
+            with _alone("a stream cannot be told something type=%s at=%s"):
+                stream.beat()
 
     async def _look_again(self) -> None:
         """Look at the credentials that are due, a few at a time and one step in a turn of the loop (decision 1153)."""
@@ -195,8 +201,28 @@ class Streams:
             for credential in due:
                 del self._due[credential]  # behind all others again
                 self._due[credential] = _now() + LOOK_SECONDS
-            looks = (partial(self._look_at, credential) for credential in due)
-            await asyncio.gather(*(self._pacing.paced(look, patience=patience) for look in looks))
+            await self._looked_at([credential for credential in due if credential not in self._slow], patience)
+
+    async def _looked_at(self, credentials: list[Credential], patience: float) -> None:
+        """Look at these; one that takes long is left to itself, since all others would come late with it."""
+        looks = {
+            asyncio.create_task(self._pacing.paced(partial(self._look_at, credential), patience=patience)): credential
+            for credential in credentials
+        }
+        under_way = set(looks)
+        try:
+            if looks:
+                _, under_way = await asyncio.wait(looks, timeout=_GROUP_SECONDS)
+        except asyncio.CancelledError:
+            for look in looks:
+                look.cancel()
+            raise
+        for look in under_way:
+            self._slow[looks[look]] = look
+            look.add_done_callback(partial(self._ended, looks[look]))
+
+    def _ended(self, credential: Credential, _look: asyncio.Task[None]) -> None:
+        del self._slow[credential]
 
     async def _look_at(self, credential: Credential) -> None:
         try:
@@ -212,14 +238,28 @@ class Streams:
             self._follow(credential, principal)
             return
         for watched in list(self._watched.get(credential, ())):
-            watched.refuse(refusal)
+            with _alone("a stream cannot be refused type=%s at=%s"):
+                watched.refuse(refusal)
 
     def _follow(self, credential: Credential, principal: Principal) -> None:
         for watched in list(self._watched.get(credential, ())):
-            try:
-                watched.found(principal)
-            except GatewayError as refusal:
-                watched.refuse(refusal)
+            with _alone("a stream cannot be refused type=%s at=%s"):
+                try:
+                    watched.found(principal)
+                except GatewayError as refusal:
+                    watched.refuse(refusal)
+                except Exception:  # it is not known to hold, so it does not go on
+                    watched.refuse(GatewayError())
+                    raise
+
+
+@contextmanager
+def _alone(line: str) -> Iterator[None]:
+    """Log what goes wrong with one stream: all others go on."""
+    try:
+        yield
+    except Exception as error:
+        _log.error(line, type(error).__name__, origin_of(error))
 
 
 def _now() -> float:

@@ -6,7 +6,9 @@ import pickle
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -29,8 +31,6 @@ def serve(
     """Start the HTTP service."""
     from gateway.adapters import lean  # noqa: F401  # before anybody loads structlog
     from gateway.observability import logs
-    from gateway.observability.shared_folder import adding_up
-    from gateway.server.config import Config
 
     configuration = settings_to_serve(host=host, port=port, workers=workers, worker=False if no_worker else None)
     logs.configure(configuration.logs)
@@ -39,17 +39,27 @@ def serve(
     if configuration.metrics_port is not None:
         listening.append(listen(configuration.host, configuration.metrics_port))
         configuration = configuration.model_copy(update={"metrics_port": listening[1].getsockname()[1]})
+    prepare = partial(_prepared, configuration, listening[0], demo_data=demo_data, migrating=not no_migrate)
     if configuration.workers > 1:
-        words = _prepared(configuration, listening[0], demo_data=demo_data, migrating=not no_migrate)
-        _supervise(configuration, listening, words, demo=demo_data)
+        _supervise(configuration, listening, prepare(), demo=demo_data)
+    _serve(configuration, listening, prepare, demo=demo_data)
+
+
+def _serve(
+    configuration: "Settings", listening: list[socket.socket], prepare: Callable[[], str], *, demo: bool
+) -> None:
+    """Serve in this process until it is told to end."""
+    from gateway.observability.shared_folder import adding_up
+
     with adding_up() if configuration.worker and configuration.worker_beside else nullcontext():
+        from gateway.server.config import Config
         from gateway.server.serving import Server
 
-        words = _prepared(configuration, listening[0], demo_data=demo_data, migrating=not no_migrate)
+        words = prepare()
         # Once it has ended gracefully, uvicorn hands the signal on, for which a process would die of it all the same.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: sys.exit())
-        config = Config(lambda: configuration, demo=demo_data, workers=1)
+        config = Config(lambda: configuration, demo=demo, workers=1)
         gc.disable()  # which the demo's data had enabled
         config.load()  # before the loop runs, which this would hold up
         loaded()

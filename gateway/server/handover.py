@@ -6,6 +6,7 @@ gives that back when another program takes its place.
 
 import os
 import pickle
+import signal
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import Final, NoReturn
 from gateway.observability.log_settings import LogSettings
 from gateway.server import program
 
+ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that wait while one program takes the place of the other, and come to the one that can answer them."""
 _SUPERVISOR: Final = "gateway.server.supervising"
 
 
@@ -35,7 +38,10 @@ class Handover:
 
 
 def become_supervisor(handover: Handover) -> NoReturn:
-    """Run the supervisor in this process, with its number and its sockets, instead of what runs now."""
+    """Run the supervisor in this process, with its number and its sockets, instead of what runs now.
+
+    Signals that end it wait until it says that it can answer them.
+    """
     number = _unnamed_file()
     with os.fdopen(os.dup(number), "wb") as file:
         pickle.dump(handover, file)
@@ -44,6 +50,7 @@ def become_supervisor(handover: Handover) -> NoReturn:
         os.set_inheritable(inherited, True)
     sys.stdout.flush()
     sys.stderr.flush()
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     words = program.command(_SUPERVISOR, str(number))
     os.execve(words[0], words, program.environment())  # noqa: S606  # there is no shell in it, and none is wanted
 

@@ -4,6 +4,7 @@ It reads no settings and loads neither the application nor the database.
 """
 
 import pickle
+import signal
 import socket
 import sys
 import threading
@@ -15,7 +16,7 @@ from gateway.adapters import lean  # noqa: F401  # before anybody loads structlo
 from gateway.observability import logs
 from gateway.observability.shared_folder import adding_up
 from gateway.server.config import Config
-from gateway.server.handover import Handover, taken
+from gateway.server.handover import ENDS, Handover, taken
 from gateway.server.serving import Processes
 
 _START_SECONDS: Final = 60
@@ -27,9 +28,11 @@ def supervise(handover: Handover) -> None:
     listening = [socket.socket(fileno=number) for number in handover.sockets]
     config = Config(partial(pickle.loads, handover.settings), demo=handover.demo, workers=handover.workers)
     address: tuple[str, int] = listening[0].getsockname()[:2]
+    processes = Processes(config, listening)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
     with adding_up():
         threading.Thread(target=_announce, args=(address, handover), daemon=True).start()
-        Processes(config, listening).run()
+        processes.run()
 
 
 def _announce(address: tuple[str, int], handover: Handover) -> None:

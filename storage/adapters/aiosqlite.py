@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 
 import aiosqlite
 
@@ -28,4 +29,5 @@ async def step_back(driver: aiosqlite.Connection, by: int) -> None:
     `by` is how much nicer it is. Who is no administrator cannot take that back.
     """
     if sys.platform == "linux":  # elsewhere a process has a rank, and its threads have none
-        await driver._execute(os.nice, by)  # type: ignore[no-untyped-call]  # of the driver, which gives it no types
+        with suppress(OSError):  # where a process may not even ask for less, it goes on as it is
+            await driver._execute(os.nice, by)  # type: ignore[no-untyped-call]  # of the driver, which gives it no types

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -75,6 +77,38 @@ def test_a_library_of_another_version_makes_it_anew(
     (libraries / "strawberry_graphql-1.0.dist-info").rename(libraries / "strawberry_graphql-1.1.dist-info")
     printing.schema_text()
     assert code.made == 2
+
+
+def test_code_that_is_changed_meanwhile_is_not_taken_for_what_the_text_was_made_of(
+    code: Code, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def make() -> str:
+        text = code.make()
+        code.file.write_text("changed" if code.made == 1 else text)
+        return text
+
+    monkeypatch.setattr(printing, "_schema", make)
+    assert [printing.schema_text(), printing.schema_text()] == ["first\r\n", "changed"]
+
+
+def test_an_interpreter_without_docstrings_has_a_text_of_its_own(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
+    printing.schema_text()
+    monkeypatch.setattr(sys, "flags", SimpleNamespace(optimize=2))
+    printing.schema_text()
+    assert code.made == 2
+
+
+def test_a_file_that_cannot_be_read_keeps_nobody_from_printing(code: Code, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_file: Path) -> bytes:
+        raise PermissionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", refused)
+        patched.setattr(printing, "_schema", lambda: "made")
+        assert printing.schema_text() == "made"
+    assert list(code.kept.iterdir()) == []
+    (code.file.parent / os.fsdecode(b"no utf-8 \xff")).write_text("")
+    assert printing.schema_text() == "first\r\n"
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff\xfe", b"no digest\nfirst\r\n"])

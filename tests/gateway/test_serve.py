@@ -274,6 +274,24 @@ def test_several_processes_answer_on_one_socket(tmp_path: Path) -> None:
     assert "Traceback" not in service.log.read_text()
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_for_the_supervisor_that_takes_a_place(number: int, tmp_path: Path) -> None:
+    """Decision 1192: it ends as at any other time, and leaves no folder of metrics."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    command = [SCRIPT, "serve", "--workers", "2"]
+    surroundings = environment(tmp_path, PORT="0", TMPDIR=str(folder))
+    process = subprocess.Popen(command, env=surroundings, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    words = Path(f"/proc/{process.pid}/cmdline")
+    while "supervising" not in words.read_text():
+        time.sleep(0.001)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, list(folder.iterdir())) == (0, [])
+    assert "Traceback" not in said
+
+
 def test_a_process_that_died_is_warned_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Decision 1148: its number and its exit code are fields."""
     lives, died, successor = (

@@ -11,6 +11,7 @@ from pathlib import Path
 import aiosqlite
 import pytest
 
+from storage import connection_pool
 from storage.adapters.aiosqlite import step_back
 from storage.connection_pool import Taken, giving_way
 from storage.database import Database
@@ -34,9 +35,9 @@ def _nice(driver: aiosqlite.Connection) -> int:
     return os.getpriority(os.PRIO_PROCESS, driver._thread.native_id)
 
 
-def _is_closed(driver: aiosqlite.Connection) -> bool:
+async def _is_closed(driver: aiosqlite.Connection) -> bool:
     """Says whether its thread ends, if not at this moment."""
-    driver._thread.join(10)
+    await asyncio.to_thread(driver._thread.join, 10)
     return not driver._thread.is_alive()
 
 
@@ -62,12 +63,74 @@ async def test_only_what_takes_long_gives_way_and_its_connection_is_used_by_nobo
     long, nicer = await _wrote(database, is_long=True)
     assert nicer == min(10, 19 - os.getpriority(os.PRIO_PROCESS, 0))
     assert long is not short
-    assert _is_closed(long)
+    assert await _is_closed(long)
     assert await _wrote(database, is_long=False) == (short, 0)
     with giving_way(True):
         taken = await database.connections.take()
     assert taken.driver is short
     await database.connections.give_back(taken)
+
+
+async def test_a_commit_is_told_and_the_next_may_write_while_the_connection_is_closed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_close, told = asyncio.Event(), list[str]()
+    close = aiosqlite.Connection.close
+
+    async def slow(driver: aiosqlite.Connection) -> None:
+        await may_close.wait()
+        await close(driver)
+
+    monkeypatch.setattr(aiosqlite.Connection, "close", slow)
+    database.committed.append(told.append)
+    long, _ = await _wrote(database, is_long=True)
+    await _wrote(database, is_long=False)
+    assert told == [ORG, ORG]
+    may_close.set()
+    await database.close()
+    assert await _is_closed(long)
+
+
+async def test_who_is_cancelled_at_the_commit_tells_others_to_look(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = list[str]()
+    execute = aiosqlite.Connection.execute
+
+    async def cancelled(driver: aiosqlite.Connection, sql: str, *values: object) -> object:
+        done = await execute(driver, sql, *values)
+        if sql == "COMMIT":
+            raise asyncio.CancelledError
+        return done
+
+    database.committed.append(told.append)
+    monkeypatch.setattr(aiosqlite.Connection, "execute", cancelled)
+    with pytest.raises(asyncio.CancelledError):
+        await _wrote(database, is_long=True)
+    assert told == [ORG]
+
+
+async def test_a_thread_that_cannot_step_back_leaves_no_connection(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[aiosqlite.Connection] = []
+
+    async def cancelled(driver: aiosqlite.Connection, _by: int) -> None:
+        opened.append(driver)
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(connection_pool, "step_back", cancelled)
+    with pytest.raises(asyncio.CancelledError):
+        await _wrote(database, is_long=True)
+    assert await _is_closed(opened[0])
+    assert database.connections.state.in_use == 0
+    monkeypatch.undo()
+
+    def refused(_by: int) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "nice", refused)
+    assert (await _wrote(database, is_long=True))[1] == 0
 
 
 async def _raises(database: Database) -> None:
@@ -102,7 +165,7 @@ async def test_a_write_that_fails_leaves_nothing(
     with pytest.raises(error):
         await asyncio.create_task(ends(database))
     [taken] = opened
-    assert _is_closed(taken.driver)
+    assert await _is_closed(taken.driver)
     assert database.connections.state.in_use == 0
     driver, _ = await _wrote(database, is_long=False)
     assert [text async for (text,) in await driver.execute("SELECT text FROM notes")] == ["x"]

@@ -170,6 +170,62 @@ async def test_who_may_less_is_refused_and_a_broken_look_is_an_error(monkeypatch
             assert client.text == f"event: {code}\n\n".encode() + CLOSED + b"end"
 
 
+async def test_a_look_that_hangs_keeps_no_other_from_being_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is its own credential looked at again meanwhile."""
+    asked, refused, left = Counter[str](), set[str](), asyncio.Event()
+
+    async def authenticate(authorization: str, *_: object) -> Principal:
+        asked[authorization] += 1
+        if authorization in refused:
+            raise Unauthenticated()
+        if authorization == "Bearer hangs" and asked[authorization] > 1:  # not when the stream begins
+            try:
+                await asyncio.sleep(3_600)
+            finally:
+                left.set()
+        return CALLER
+
+    async with process(monkeypatch, _GROUP_SECONDS=0.02) as place:
+        monkeypatch.setattr(place.directory, "authenticate", authenticate)
+        hangs, other = Client(), Client()
+        place.stream(hangs, credential="Bearer hangs")
+        ended = place.stream(other, credential="Bearer other")
+        while asked["Bearer other"] < 5:  # noqa: ASYNC110 # the directory tells nobody
+            await asyncio.sleep(0.01)
+        assert asked["Bearer hangs"] == 2
+        refused.add("Bearer other")
+        await ended
+        assert other.text.startswith(b"event: UNAUTHENTICATED")
+        hangs.leaving.set()
+        await left.wait()
+
+
+async def test_what_goes_wrong_with_one_stream_is_its_own_matter(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with process(monkeypatch, SILENT_SECONDS=0.02) as place:
+        broken, whole = Client(), Client()
+        with monkeypatch.context() as patched:
+            patched.setattr(EventStream, "beat", _raising)
+            place.stream(broken)
+            while "cannot be told" not in caplog.text:  # noqa: ASYNC110 # nobody is told
+                await asyncio.sleep(0.01)
+        place.stream(whole, credential="Bearer other")
+        while PING not in whole.text[len(PING) :]:  # noqa: ASYNC110 # the client tells nobody
+            await asyncio.sleep(0.01)
+        while "Bearer other" not in place.directory.asked:  # noqa: ASYNC110 # the directory tells nobody
+            await asyncio.sleep(0.01)
+        with monkeypatch.context() as patched:
+            patched.setattr(CredentialWatch, "_may_go_on", _raising)
+            await asyncio.gather(*place.tasks)
+        assert all(f"event: {GatewayError.code}".encode() in client.text for client in (broken, whole))
+        assert "cannot be refused type=LookupError" in caplog.text
+
+
+def _raising(*_: object) -> None:
+    raise LookupError
+
+
 async def test_a_silent_stream_is_told_something_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     async with process(monkeypatch, SILENT_SECONDS=0.05) as place:
         client = Client()
