@@ -330,7 +330,8 @@ class Database:
                     cache=self._is_cached,
                 )
             )
-        driver = await unattended(aiosqlite.connect(*arguments, **options | {"isolation_level": None}))
+        options["isolation_level"] = None
+        driver = await unattended(aiosqlite.connect(*arguments, **options))
         try:
             for pragma in _SQLITE_PRAGMAS:
                 await driver.execute_fetchall(f"PRAGMA {pragma}")
