@@ -165,8 +165,8 @@ class Database:
             if closed:
                 raise closed from error
             raise
-        self._tell(organization)
         await self.connections.give_back(taken)
+        self._tell(organization)
 
     def _tell(self, organization: str | None) -> None:
         if organization is not None:

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
 from types import FrameType
 
 import uvicorn
@@ -18,6 +19,8 @@ from gateway.server.shutdown import END_SECONDS
 LAST_REQUEST_SECONDS = 1.0
 """The seconds that connections without a request are kept at the end: one may be on its way (decision 116)."""
 _TICK_SECONDS = 0.02
+_ORPHANED_SECONDS = 1.0
+"""The seconds for which a process looks whether it was left alone: the system closes a pipe before it says so."""
 _LATE_SECONDS = 0.7
 """The seconds after its end by force at which a process is killed."""
 
@@ -79,6 +82,20 @@ class Process(adapter.Process):
 
     def make_server(self) -> Server:
         return Server(self.config)
+
+    def always_pong(self) -> None:
+        """Answer the supervisor, and end with it, should it be killed: the address would stay taken (decision 1195)."""
+        self.parent_conn.close()  # this process has a copy of the other end, too
+        supervisor = os.getppid()
+        with suppress(OSError, EOFError):
+            super().always_pong()
+        end = time.monotonic() + _ORPHANED_SECONDS
+        while time.monotonic() < end:  # the pipe of a process that is told to end is closed as well
+            if os.getppid() != supervisor:
+                _log.warning("the supervisor is gone, and this process ends process=%d", os.getpid())
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+            time.sleep(_TICK_SECONDS)
 
 
 class Processes(adapter.Multiprocess):

@@ -119,6 +119,7 @@ SERVER_MEMBERS = {
 }
 PROCESS_MEMBERS = {
     "_server": "where a process keeps its server, filled with ours",
+    "always_pong": "the thread of a process that answers its supervisor; extended",
     "config": "the server's configuration",
     "is_alive": "asked every half second by the supervisor; replaced by one that does not wait (decision 129)",
     "parent_conn": "the supervisor's end of the pipe on which a process tells that it lives",

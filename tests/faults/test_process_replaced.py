@@ -70,6 +70,17 @@ def test_a_process_that_hangs_is_replaced(service: Service) -> None:
     assert service.end() == 0
 
 
+def test_processes_end_with_a_supervisor_that_is_killed(service: Service) -> None:
+    """Decision 1195: whoever starts the service again finds its address free."""
+    processes = service.processes()
+    os.kill(service.pid, signal.SIGKILL)
+    seconds = _seconds_until(lambda: set(service.processes("ended")) == set(processes), 10)
+    print(f"both ended after {seconds:.1f} s")
+    _seconds_until(lambda: not any(Path(f"/proc/{process}").exists() for process in processes), 10)
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{service.address}/health")
+
+
 def test_an_end_waits_for_no_answer(service: Service) -> None:
     process = _stopped(service)
     os.kill(service.pid, signal.SIGTERM)
