@@ -16,7 +16,7 @@ from gateway import printed
 from gateway.packages import PACKAGES, ROOT
 
 _FOLDER: Final = Path(cache_from_source(__file__)).parent
-"""Where Python keeps what it compiled of this package, and what follows from code as that does."""
+"""Names where Python keeps what it compiled of this package: what follows from code is kept beside that."""
 _PRINTED: Final = frozenset({printed.SCHEMA, printed.TOOLS, printed.OPENAPI})
 
 

@@ -333,7 +333,7 @@ class Settings(LoginSettings, TelemetrySettings, MailSettings, AccountSettings, 
 
     @property
     def logs(self) -> LogSettings:
-        """What log lines are written by."""
+        """Gives what log lines are written by."""
         return LogSettings(self.log_level, self.log_format, self.otel)
 
     @property

@@ -121,7 +121,6 @@ class Connections:
         self._least = 0
         """How many were at hand all the time since the last look at those that are idle."""
         self._looking: asyncio.TimerHandle | None = None
-        self._ending: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
@@ -185,16 +184,16 @@ class Connections:
             return
         if taken.gives_way:
             taken.leave()
-            self._close_behind(driver)
+            self._close_behind([driver])
             return
         if not (isinstance(driver, asyncpg.Connection) and driver.is_closed()):
             self._at_hand.append(driver)
             self._look_later()
         taken.leave()
 
-    def _close_behind(self, driver: Driver) -> None:
-        """Close a connection that nobody uses again: who gave it back neither waits nor is told what goes wrong."""
-        closing = asyncio.create_task(_closed([driver]))
+    def _close_behind(self, drivers: list[Driver]) -> None:
+        """Close connections that nobody uses again: who gave them back neither waits nor is told what goes wrong."""
+        closing = asyncio.create_task(_closed(drivers))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
@@ -208,9 +207,9 @@ class Connections:
         """Close those that nobody has used since the last look."""
         self._looking = None
         idle = self._at_hand[: max(0, self._least - IDLE_KEPT)]
-        if idle and (self._ending is None or self._ending.done()):
+        if idle and not self._closing:
             del self._at_hand[: len(idle)]
-            self._ending = asyncio.create_task(_closed(idle))
+            self._close_behind(idle)
         self._look_later()
 
     async def give_up(self, taken: Taken) -> None:
@@ -230,8 +229,8 @@ class Connections:
         self._is_closed = True
         if self._looking is not None:
             self._looking.cancel()
-        if closing := self._closing | ({self._ending} if self._ending is not None else set()):
-            await asyncio.wait(closing)
+        if self._closing:
+            await asyncio.wait(self._closing)
         while self._at_hand:
             driver = self._at_hand.pop()
             if isinstance(driver, asyncpg.Connection):

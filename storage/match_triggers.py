@@ -65,7 +65,7 @@ class Matched:
         return [tuple(sign for sign in self.signs if sign.columns[0] == first) for first in firsts]
 
     def events(self) -> list[str]:
-        """What its triggers on PostgreSQL are of, by which they are called: a change has one for each part."""
+        """Name what its triggers on PostgreSQL are of, by which they are called: a change has one for each part."""
         return ["insert", "delete", *(f"update_{part[0].letter}" for part in self.parts())]
 
     @property

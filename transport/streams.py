@@ -201,7 +201,8 @@ class Streams:
             for credential in due:
                 del self._due[credential]  # behind all others again
                 self._due[credential] = _now() + LOOK_SECONDS
-            await self._looked_at([credential for credential in due if credential not in self._slow], patience)
+            if credentials := [credential for credential in due if credential not in self._slow]:
+                await self._looked_at(credentials, patience)
 
     async def _looked_at(self, credentials: list[Credential], patience: float) -> None:
         """Look at these; one that takes long is left to itself, since all others would come late with it."""
@@ -209,10 +210,8 @@ class Streams:
             asyncio.create_task(self._pacing.paced(partial(self._look_at, credential), patience=patience)): credential
             for credential in credentials
         }
-        under_way = set(looks)
         try:
-            if looks:
-                _, under_way = await asyncio.wait(looks, timeout=_GROUP_SECONDS)
+            _, under_way = await asyncio.wait(looks, timeout=_GROUP_SECONDS)
         except asyncio.CancelledError:
             for look in looks:
                 look.cancel()

@@ -1,4 +1,4 @@
-"""Names where the processes of one service count together."""
+"""Makes the folder through which the processes of one service count together, and names where it is told."""
 
 import logging
 import os
@@ -13,7 +13,7 @@ SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 @contextmanager
 def adding_up() -> Iterator[None]:
-    """A folder through which the processes, which inherit its name, count together (decision 123)."""
+    """Have a folder through which the processes, which inherit its name, count together (decision 123)."""
     if SHARED_FOLDER in os.environ:
         yield
         return

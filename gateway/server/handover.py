@@ -22,7 +22,7 @@ _SUPERVISOR: Final = "gateway.server.supervising"
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """What a supervisor has of the process whose place it takes.
+    """Holds what a supervisor has of the process whose place it takes.
 
     `authority` is where the service listens, as an address has it, and `words` are printed once it answers there.
     `settings` are pickled: each process of the service opens them, and the supervisor does not.
@@ -56,14 +56,14 @@ def become_supervisor(handover: Handover) -> NoReturn:
 
 
 def taken(number: int) -> Handover:
-    """What the process handed over that was in this one's place, from the file of this number, which is closed."""
+    """Take what the process handed over that was in this one's place, and close the file of this number."""
     with os.fdopen(number, "rb") as file:
-        handover: Handover = pickle.load(file)  # noqa: S301  # of this process, and nobody else can open it
+        handover: Handover = pickle.load(file)  # noqa: S301  # of this process, and no other user can open it
     return handover
 
 
 def _unnamed_file() -> int:
-    """The number of a file that nobody else can open, in memory where the system has that."""
+    """Open a file that no other user can open, in memory where the system has that, and give its number."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("handover")
     with tempfile.TemporaryFile() as file:
