@@ -1,7 +1,7 @@
 """Has a supervisor take this process's place, with what it needs (decision 1192).
 
-What bringing data up to date takes, and what reads settings, is as much memory again as supervising takes. A process
-gives that back when another program takes its place.
+To bring data up to date, and to read settings, takes several times the memory of supervising. A process gives that
+back when another program takes its place.
 """
 
 import os
