@@ -90,10 +90,10 @@ async def test_subscriptions_are_renewed_overlapped_and_stopped(one: Tenant, mic
     assert timedelta(hours=69) < lasts < timedelta(hours=71)  # of a calendar no more than 4,230 minutes are granted
     half = granted.expires_at - granted.renews_at
     assert abs(half - lasts / 2) < timedelta(minutes=1)
-    await sync(one, mine)
+    assert await sync(one, mine) == ["succeeded"]
     assert microsoft.of(account) == [first]
     former = await change(one, renews_at=granted.renews_at - half)
-    await sync(one, mine)
+    assert await sync(one, mine) == ["succeeded"]
     both = microsoft.of(account)
     assert (len(both), both[0]) == (2, first)
     for name in both:  # while they overlap either one's notices count

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
+from typing import Protocol
 from urllib.parse import parse_qs
 
 import uvicorn
@@ -138,12 +139,21 @@ class Provider:
         return None if grant is None or grant.expires_at < time.time() else grant
 
 
+class Addressed(Protocol):
+    """Whatever is told its own address once it is served."""
+
+    url: str
+
+
 @contextmanager
-def served(provider: Provider, app: Starlette) -> Iterator[None]:
-    """Serve the provider on a port of its own, in a thread of its own, so that several processes can ask it."""
+def served(provider: Addressed, app: Starlette) -> Iterator[None]:
+    """Serve the provider on a port of its own, in a thread of its own, so that several processes can ask it.
+
+    It closes no connection that rests: a call that is sent at that moment is lost, and a busy machine finds the moment.
+    """
     listening = socket.create_server(("127.0.0.1", 0))
     provider.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off", timeout_keep_alive=600))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:

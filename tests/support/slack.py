@@ -9,8 +9,6 @@ import asyncio
 import hmac
 import json
 import secrets
-import socket
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,13 +17,12 @@ from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import httpx
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tests.support.provider_server import Fault
+from tests.support.provider_server import Fault, served
 
 CLIENT_ID, CLIENT_SECRET, SIGNING_SECRET = "slack-app", "CanaryOfTheSlackSecret", "CanaryOfTheSigningSecret"
 SCOPES = ("channels:read", "channels:history", "users:read", "users:read.email")
@@ -317,14 +314,5 @@ async def tell(http: httpx.AsyncClient, workspace: Workspace, event: dict[str, A
 def slack_server() -> Iterator[Slack]:
     """The provider, on a port of its own."""
     slack = Slack()
-    listening = socket.create_server(("127.0.0.1", 0))
-    slack.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server = uvicorn.Server(uvicorn.Config(slack.app(), log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    try:
+    with served(slack, slack.app()):
         yield slack
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        listening.close()

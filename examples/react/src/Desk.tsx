@@ -7,7 +7,7 @@ import { whoAmI } from "./operations";
 
 const VIEWS = { Board, Meetings };
 
-export function Desk({ onSignOut }: { onSignOut: () => void }) {
+export function Desk({ isLive, onSignOut }: { isLive: boolean; onSignOut: () => void }) {
   const [view, setView] = useState<keyof typeof VIEWS>("Board");
   const { data, error } = useQuery(whoAmI);
   const View = VIEWS[view];
@@ -30,17 +30,17 @@ export function Desk({ onSignOut }: { onSignOut: () => void }) {
         </button>
       </header>
       {error ? <Problem words={error.message} /> : <main>{data && <View />}</main>}
-      {data?.viewer.organization && <News />}
+      {data?.viewer.organization && <News isLive={isLive} />}
     </>
   );
 }
 
-function News() {
-  const news = useNews();
+function News({ isLive }: { isLive: boolean }) {
+  const { latest, problem } = useNews();
   return (
     <footer role="status">
-      <span className="lamp" data-on={news.isLive} aria-hidden="true" />
-      {news.problem ?? news.latest ?? "Live: what happens is shown here"}
+      <span className="lamp" data-on={isLive && !problem} aria-hidden="true" />
+      {problem ?? (isLive ? (latest ?? "Live: what happens is shown here") : "Not live: connecting")}
     </footer>
   );
 }

@@ -44,11 +44,11 @@ const isClosing = (event: unknown): event is { code: number } => typeof event ==
 const isForbidden = (event: unknown) => isClosing(event) && event.code === FORBIDDEN;
 
 /**
- * A client for this caller. `onAgain` is called when a socket that was lost is there again: news may have been missed.
- * It is called, too, when the socket was refused for good: what is asked then says whether the credential still holds.
- * `onRefused` is called when it does not.
+ * A client for this caller. `onLive` is called with whether news come from now on, `onRefused` when the credential does not hold.
+ * What is on the screen is asked for again when a socket is there: it may have changed before. It is, too, when the socket
+ * was refused for good: the answer says whether the credential still holds.
  */
-export function clientOf(caller: Caller, onAgain: () => void, onRefused: () => void) {
+export function clientOf(caller: Caller, onLive: (isLive: boolean) => void, onRefused: () => void) {
   const headers = headersOf(caller);
   const socket = createClient({
     url: `${location.origin.replace(/^http/, "ws")}/graphql`,
@@ -56,8 +56,14 @@ export function clientOf(caller: Caller, onAgain: () => void, onRefused: () => v
     retryAttempts: Number.POSITIVE_INFINITY,
     shouldRetry: (event) => !isForbidden(event),
     on: {
-      connected: (_socket, _payload, wasRetry) => wasRetry && onAgain(),
-      closed: (event) => isForbidden(event) && onAgain(),
+      connected: () => {
+        onLive(true);
+        again();
+      },
+      closed: (event) => {
+        onLive(false);
+        if (isForbidden(event)) again();
+      },
     },
   });
   const refusals = new ErrorLink(({ error }) => {
@@ -84,5 +90,6 @@ export function clientOf(caller: Caller, onAgain: () => void, onRefused: () => v
       },
     }),
   });
+  const again = () => void client.refetchQueries({ include: "active" });
   return { client, close: () => void socket.dispose() };
 }

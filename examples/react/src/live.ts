@@ -21,5 +21,5 @@ export function useNews() {
       waiting.current = setTimeout(() => void client.refetchQueries({ include: "active" }), TOGETHER_MS);
     },
   });
-  return { latest, isLive: !error, problem: error && `Nothing live: ${error.message}` };
+  return { latest, problem: error && `Nothing live: ${error.message}` };
 }

@@ -34,8 +34,9 @@ interface SignedInProps {
 
 function SignedIn({ caller, onSignOut, onRefused }: SignedInProps) {
   const [made, setMade] = useState<ReturnType<typeof clientOf>>();
+  const [isLive, setIsLive] = useState(false);
   useEffect(() => {
-    const own = clientOf(caller, () => void own.client.refetchQueries({ include: "active" }), onRefused);
+    const own = clientOf(caller, setIsLive, onRefused);
     setMade(own);
     return () => {
       own.client.stop();
@@ -45,7 +46,7 @@ function SignedIn({ caller, onSignOut, onRefused }: SignedInProps) {
   if (!made) return null;
   return (
     <ApolloProvider client={made.client}>
-      <Desk onSignOut={onSignOut} />
+      <Desk isLive={isLive} onSignOut={onSignOut} />
     </ApolloProvider>
   );
 }
