@@ -20,6 +20,7 @@ from identity.exchange import AccessToken, Grant
 from identity.issuers import Verifier
 from identity.principal import Belonging, Principal
 from identity.proven import Proven
+from identity.standing import Found, Standing
 from identity.tokens import Claims, EmbeddedIssuer, InvalidToken
 from storage.base import now
 from storage.database import Database
@@ -69,10 +70,18 @@ class Identity:
         `address` is where the request came from, for whose failures it counts; from beyond the limit on them a
         credential that is not known is an AuthenticationLimited.
         """
+        return (await self.standing(authorization, service_org, address)).principal
+
+    async def standing(
+        self, authorization: str | None, service_org: str | None, address: str | None = None
+    ) -> Standing:
+        """The caller, and by what it was found. Raises what `authenticate` raises."""
         token = bearer(authorization)
         service_org = _chosen(service_org)
         if token.startswith(("ak_", "pat_")):
-            return (await self._granted(token, address)).principal(service_org)
+            grant = await self._granted(token, address)
+            found = ((self._credentials, grant.key_id, grant.rows),)
+            return Standing(grant.principal(service_org), found, partial(_is_quiet, grant))
         try:
             return await self._session(token, service_org)
         except Unauthenticated:
@@ -118,17 +127,23 @@ class Identity:
         """Wait for the last notes of use."""
         await asyncio.gather(*self._touching.values(), return_exceptions=True)
 
-    async def _session(self, token: str, service_org: str | None) -> Principal:
-        claims, belongings = await self._verified(token)
+    async def _session(self, token: str, service_org: str | None) -> Standing:
+        claims, issuer = await self._verified(token)
+        is_signed = partial(_is_known, issuer, token)
         if claims.credential_id is not None:
-            return await self._minted(claims, claims.credential_id, service_org)
+            return await self._minted(claims, claims.credential_id, service_org, is_signed)
+        if issuer is self.external:
+            rows, belongings = await directory.learn(self.database, self._memberships, claims)
+            found: tuple[Found, ...] = ((self._memberships, claims.subject, rows),)
+        else:
+            claims, belongings, found = await self._member(claims)
         active = exchange.choose(belongings, service_org)
         if active is None and len(claims.organizations) == 1:
             active = next((b for b in belongings if b.organization.external_id == claims.organizations[0]), None)
             if active is None:
                 raise Unauthenticated()
         scopes = active.scopes if active else exchange.together(belongings)
-        return Principal(
+        principal = Principal(
             subject=claims.subject,
             kind=CredentialKind.SESSION,
             scopes=scopes,
@@ -139,31 +154,35 @@ class Identity:
             session_ends_at=_end_of(claims),
             position=active.position if active else None,
         )
+        return Standing(principal, found, is_signed)
 
-    async def _verified(self, token: str) -> tuple[Claims, tuple[Belonging, ...]]:
-        """The claims, and where they hold: by the external issuer's word, or by the embedded directory of now.
+    async def _verified(self, token: str) -> tuple[Claims, Verifier]:
+        """The claims, and whose word they are. Which of the two issuers says what a session may is decision 16."""
+        if self.external is None:
+            return await self._own(token), self.embedded
+        try:
+            return await self.external.verify(token), self.external
+        except InvalidToken:
+            claims = await self._own(token)
+            if claims.credential_id is None:
+                raise Unauthenticated() from None
+            return claims, self.embedded
 
-        Which of the two says what a session may is decision 16.
-        """
-        if self.external is not None:
-            try:
-                claims = await self.external.verify(token)
-            except InvalidToken:
-                claims = await self._own(token)
-                if claims.credential_id is None:
-                    raise Unauthenticated() from None
-                return claims, ()
-            return claims, await directory.learn(self.database, self._memberships, claims)
-        claims = await self._own(token)
-        if claims.credential_id is not None:
-            return claims, ()
-        if claims.grant_id is not None and not await self._grants.of(claims.grant_id):
-            raise Unauthenticated()
-        rows = directory.current(await self._memberships.of(claims.subject))
+    async def _member(self, claims: Claims) -> tuple[Claims, tuple[Belonging, ...], tuple[Found, ...]]:
+        """What the embedded directory of now adds to the claims of a session. Raises Unauthenticated."""
+        found: list[Found] = []
+        if claims.grant_id is not None:
+            grants = await self._grants.of(claims.grant_id)
+            if not grants:
+                raise Unauthenticated()
+            found.append((self._grants, claims.grant_id, grants))
+        known = await self._memberships.of(claims.subject)
+        found.append((self._memberships, claims.subject, known))
+        rows = directory.current(known)
         if not rows:
             raise Unauthenticated()
-        known = replace(claims, name=claims.name or rows[0].name, email=claims.email or rows[0].email)
-        return known, tuple(directory.belonging(row) for row in rows)
+        claims = replace(claims, name=claims.name or rows[0].name, email=claims.email or rows[0].email)
+        return claims, tuple(directory.belonging(row) for row in rows), tuple(found)
 
     async def _own(self, token: str) -> Claims:
         try:
@@ -171,21 +190,24 @@ class Identity:
         except InvalidToken:
             raise Unauthenticated() from None
 
-    async def _minted(self, claims: Claims, key_id: str, service_org: str | None) -> Principal:
+    async def _minted(
+        self, claims: Claims, key_id: str, service_org: str | None, is_signed: Callable[[], bool]
+    ) -> Standing:
         """An exchanged token acts as its credential does now, in the organization that it was minted for."""
         grant = await exchange.by_key_id(self._credentials, self._made, key_id)
-        minted_for = claims.organizations[0] if claims.organizations else None
-        if grant.kind is CredentialKind.ORGANIZATION_KEY:
-            return replace(grant.principal(service_org, exchanged=True), session_ends_at=_end_of(claims))
-        if service_org not in (None, minted_for):
-            raise OrganizationMismatch()
-        return replace(grant.principal(minted_for, exchanged=True), session_ends_at=_end_of(claims))
+        if grant.kind is not CredentialKind.ORGANIZATION_KEY:
+            minted_for = claims.organizations[0] if claims.organizations else None
+            if service_org not in (None, minted_for):
+                raise OrganizationMismatch()
+            service_org = minted_for
+        principal = replace(grant.principal(service_org, exchanged=True), session_ends_at=_end_of(claims))
+        found = ((self._credentials, key_id, grant.rows),)
+        return Standing(principal, found, lambda: is_signed() and not grant.is_over)
 
     def _touch(self, grant: Grant) -> None:
         """Note the use beside the request, at most once a minute; a failure costs the note, never the request."""
         moment = now()
-        due = grant.last_used_at is None or grant.last_used_at <= moment - timedelta(seconds=LAST_USED_SECONDS)
-        if not (due or grant.renewed) or grant.id in self._touching:
+        if not _is_to_note(grant, moment) or grant.id in self._touching:
             return
 
         async def note() -> None:
@@ -200,6 +222,22 @@ class Identity:
                 self._touching.pop(grant.id, None)
 
         self._touching[grant.id] = asyncio.create_task(note())
+
+
+def _is_to_note(grant: Grant, moment: datetime) -> bool:
+    """Says whether its use is to be noted, or the hash that it is to be stored with."""
+    if grant.renewed is not None or grant.last_used_at is None:
+        return True
+    return grant.last_used_at <= moment - timedelta(seconds=LAST_USED_SECONDS)
+
+
+def _is_quiet(grant: Grant) -> bool:
+    """Says whether a look at the credential finds it in its time, and notes nothing."""
+    return not grant.is_over and not _is_to_note(grant, now())
+
+
+def _is_known(issuer: Verifier, token: str) -> bool:
+    return issuer.known(token) is not None
 
 
 def _end_of(claims: Claims) -> datetime:

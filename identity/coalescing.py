@@ -48,6 +48,13 @@ class CoalescedReads(Generic[RowT]):
         self._waiting.setdefault(key, []).append(future)
         return await future
 
+    async def each(self, keys: Iterable[str]) -> dict[str, list[RowT]]:
+        """The rows of these keys that have any, by a statement for them alone. Raises what the read raises."""
+        found = defaultdict[str, list[RowT]](list)
+        for row in await self._read(tuple(keys)):
+            found[self._key_of(row)].append(row)
+        return found
+
     def _end(self, read: object) -> None:
         if self._latest is read:
             self._latest = None
@@ -67,7 +74,7 @@ class CoalescedReads(Generic[RowT]):
 
     async def _together(self, waiting: _Waiting[RowT], read: object) -> None:
         try:
-            rows = await self._read(tuple(waiting))
+            found = await self.each(waiting)
         except Exception as error:
             await self._tell_of(waiting, error)
         except BaseException:
@@ -76,11 +83,8 @@ class CoalescedReads(Generic[RowT]):
                     future.cancel()
             raise
         else:
-            found = defaultdict[str, list[RowT]](list)
-            for row in rows:
-                found[self._key_of(row)].append(row)
             for key, futures in waiting.items():
-                _tell(futures, found[key])
+                _tell(futures, found.get(key, []))
         finally:
             self._end(read)
 

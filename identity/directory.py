@@ -72,23 +72,29 @@ async def live_grants(database: Database, grant_ids: Sequence[str]) -> Sequence[
         return await logins.live_grants(session, known)
 
 
-async def learn(database: Database, reads: CoalescedReads[Row], claims: Claims) -> tuple[Belonging, ...]:
-    """The organizations of an external session, remembered for the credentials that its subject makes.
+async def learn(
+    database: Database, reads: CoalescedReads[Row], claims: Claims
+) -> tuple[Sequence[Row], tuple[Belonging, ...]]:
+    """The memberships as they are known, and the organizations of an external session among them.
+
+    They are remembered for the credentials that its subject makes.
 
     Written only when the token is newer than the last one seen, or says something else at the same second; a token
     issued earlier changes nothing, though it is still good for its own call. It is not where the membership has ended
     since (decision 153).
     """
-    rows = {row.external_id: row for row in await reads.of(claims.subject)}
+    known = await reads.of(claims.subject)
+    rows = {row.external_id: row for row in known}
     news = [name for name in claims.organizations if _is_news(rows.get(name), claims)]
     gone = [row.org_id for row in rows.values() if _is_gone(row, claims)]
     if news or gone:
         is_newest = all((row.token_issued_at or 0) <= (claims.issued_at or 0) for row in rows.values())
         await _remember(database, claims, news, gone, with_name=is_newest)
-        rows = {row.external_id: row for row in await reads.of(claims.subject)}
+        known = await reads.of(claims.subject)
+        rows = {row.external_id: row for row in known}
     scopes = scope_sets.known(claims.scopes)
     held = [rows[name] for name in claims.organizations if name in rows and rows[name].ended_at is None]
-    return tuple(replace(belonging(row), scopes=scopes) for row in held)
+    return known, tuple(replace(belonging(row), scopes=scopes) for row in held)
 
 
 def _is_news(row: Row, claims: Claims) -> bool:

@@ -40,10 +40,17 @@ class Grant:
     belongings: tuple[Belonging, ...]
     last_used_at: datetime | None
     expires_at: datetime | None
+    rows: Sequence[Row] = field(repr=False, compare=False)
+    """What it was made of."""
     renewed: str | None = None
     """The hash to store of the secret now, where it is stored under an earlier pepper."""
     _principals: dict[tuple[str | None, bool], Principal] = field(default_factory=dict, repr=False, compare=False)
     """The callers that it made already, of which there is one for each organization that it can act in."""
+
+    @property
+    def is_over(self) -> bool:
+        """Says whether its time is over by now."""
+        return self.expires_at is not None and self.expires_at <= now()
 
     def principal(self, service_org: str | None, *, exchanged: bool = False) -> Principal:
         """The caller that the credential, or what it was exchanged for, makes of a request with this X-Service-Org.
@@ -100,16 +107,16 @@ class Grants:
     """
 
     def __init__(self) -> None:
-        self._made: BoundedCache[str, tuple[Sequence[Row], Grant]] = BoundedCache(entries=GRANTS_MAX)
+        self._made: BoundedCache[str, Grant] = BoundedCache(entries=GRANTS_MAX)
 
     def of(self, rows: Sequence[Row]) -> Grant:
         """Makes the grant of the rows of a credential that holds."""
         key_id = rows[0].key_id
         kept = self._made.get(key_id)
-        if kept is not None and kept[0] == rows:
-            return kept[1]
+        if kept is not None and kept.rows == rows:
+            return kept
         grant = _grant(rows)
-        self._made.put(key_id, (rows, grant))
+        self._made.put(key_id, grant)
         return grant
 
 
@@ -226,6 +233,7 @@ def _grant(rows: Sequence[Row]) -> Grant:
         belongings=belongings,
         last_used_at=first.last_used_at,
         expires_at=first.expires_at,
+        rows=rows,
     )
 
 

@@ -10,6 +10,7 @@ from contract.errors import Unavailable
 from identity.claims import ACCESS_TOKEN_TYPE, ORGANIZATION_CLAIM, SCOPE_CLAIM, Claims, Rules
 from identity.jwks import RemoteKeys
 from identity.signatures import InvalidToken, parse
+from identity.verified import Verified
 
 # Providers without RFC 9068 write JWT, or nothing; what has another type is not for us.
 _TYPES = frozenset({None, "jwt", ACCESS_TOKEN_TYPE})
@@ -22,6 +23,9 @@ class Verifier(Protocol):
 
     async def verify(self, token: str) -> Claims:
         """Reads the token's claims; InvalidToken where not valid, Unavailable where that is not known just now."""
+
+    def known(self, token: str) -> Claims | None:
+        """Gives the claims of a token that was verified before and holds now; None for any other."""
 
 
 class ExternalIssuer:
@@ -45,6 +49,7 @@ class ExternalIssuer:
         self.issuer = issuer
         self._keys = keys
         self._now = now
+        self._verified = Verified()
         self._rules = Rules(issuer, audience, _TYPES, organization_claim=org_claim, scope_claim=scope_claim)
 
     async def verify(self, token: str) -> Claims:
@@ -52,12 +57,20 @@ class ExternalIssuer:
 
         Raises Unavailable while no key was ever fetched: then nobody can say whether the token is valid (decision 117).
         """
-        unverified = parse(token)
-        claims = self._rules.read(unverified, self._now())
+        known = self.known(token)
+        if known is not None:
+            return known
+        unverified, now = parse(token), self._now()
+        claims = self._rules.read(unverified, now)
         key = await self._keys.find(unverified.kid, unverified.algorithm)
         if key is None and not self._keys.loaded:
             raise Unavailable()
         if key is None:
             raise InvalidToken("signed with an unknown key")
         unverified.verify(key)
-        return claims
+        return self._verified.remember(token, claims, key, now)
+
+    def known(self, token: str) -> Claims | None:
+        """Gives the claims of a token that was verified before, with a key that is in the newest set, and holds now."""
+        signed = self._verified.signed(token, self._now())
+        return signed.claims if signed is not None and self._keys.has(signed.key) else None

@@ -97,6 +97,10 @@ class RemoteKeys:
             found = self._known(kid, algorithm)
         return found
 
+    def has(self, key: PublicKey) -> bool:
+        """Says whether the key is of the newest good set."""
+        return self._keys.get((key.kid, key.algorithm)) is key
+
     def _known(self, kid: str | None, algorithm: str) -> PublicKey | None:
         if kid is not None:
             return self._keys.get((kid, algorithm))

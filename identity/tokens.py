@@ -111,18 +111,21 @@ class EmbeddedIssuer:
 
     async def verify(self, token: str) -> Claims:
         """Reads the token's claims; InvalidToken where this issuer did not make it or it is not valid now."""
-        now = self._now()
-        known = self._verified.claims(token, now)
+        known = self.known(token)
         if known is not None:
             return known
-        unverified = parse(token)
+        now, unverified = self._now(), parse(token)
         public = self._public.get(unverified.kid)
         if public is None:
             raise InvalidToken("signed with an unknown key")
         claims = self._rules.read(unverified, now)
         unverified.verify(public)
-        self._verified.remember(token, claims, now)
-        return claims
+        return self._verified.remember(token, claims, public, now)
+
+    def known(self, token: str) -> Claims | None:
+        """The claims of a token that was verified before and holds now; None for any other."""
+        signed = self._verified.signed(token, self._now())
+        return None if signed is None else signed.claims
 
     def jwks(self) -> dict[str, object]:
         return {"keys": [_member(public) for public in self._public.values()]}

@@ -7,7 +7,7 @@ credentials, and ends them with the service. A stream that did so itself would h
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import Context
 from functools import partial
@@ -19,6 +19,7 @@ from contract.errors import GatewayError, TimedOut, TooManyStreams, Unavailable
 from contract.limits import STREAMS_PER_PROCESS
 from identity.authenticate import Identity
 from identity.principal import Principal
+from identity.standing import Standing, unchanged
 from resolvers.shared.pacing import Pacing
 from transport.places import Path, Places
 
@@ -31,7 +32,7 @@ SILENT_SECONDS: Final = 10.0
 """The seconds after which a stream is told something though nothing has happened."""
 _TURN_SECONDS: Final = 0.1
 _AT_A_TIME: Final = 32
-"""Credentials that are looked at together, by two statements of the database: one for the first, one for the others."""
+"""Credentials that are looked at together, by one statement of the database for each kind of them."""
 _GROUP_SECONDS: Final = 0.25
 """The seconds after which the next are looked at though one of these is still waited for."""
 _FRESH_SECONDS: Final = 1.0
@@ -88,7 +89,9 @@ class Streams:
         self._looks: dict[Credential, asyncio.Task[Principal]] = {}
         self._watched: dict[Credential, dict[Watched, None]] = {}
         self._due: dict[Credential, float] = {}
-        self._slow: dict[Credential, asyncio.Task[None]] = {}
+        self._standings: dict[Credential, Standing] = {}
+        """What the credentials stood for when they were looked at last."""
+        self._slow: dict[Credential, asyncio.Task[object]] = {}
         """The looks that take long: nothing waits for them, and their credentials are not looked at meanwhile."""
         self._silent: dict[Beating, float] = {}
         self._keeping: asyncio.Task[None] | None = None
@@ -133,6 +136,7 @@ class Streams:
             del same[watched]
             if not same:
                 del self._watched[credential], self._due[credential]
+                self._standings.pop(credential, None)
             self._let_go()
 
     async def look(self, authorization: str, organization: str | None) -> Principal:
@@ -205,11 +209,19 @@ class Streams:
                 await self._looked_at(credentials, patience)
 
     async def _looked_at(self, credentials: list[Credential], patience: float) -> None:
-        """Look at these; one that takes long is left to itself, since all others would come late with it."""
-        looks = {
-            asyncio.create_task(self._pacing.paced(partial(self._look_at, credential), patience=patience)): credential
-            for credential in credentials
+        """Look at these: together whether they stand as they did, and alone at those of which that does not say it."""
+        together = asyncio.create_task(self._pacing.paced(partial(self._look_together, credentials), patience=patience))
+        await self._waited_for({together: credentials})
+        changed = together.result() if together.done() else ()
+        looks: dict[asyncio.Task[object], list[Credential]] = {
+            asyncio.create_task(self._pacing.paced(partial(self._look_at, credential), patience=patience)): [credential]
+            for credential in changed
         }
+        if looks:
+            await self._waited_for(looks)
+
+    async def _waited_for(self, looks: Mapping[asyncio.Task[object], list[Credential]]) -> None:
+        """Wait for these looks; one that takes long is left to itself, since all others would come late with it."""
         try:
             _, under_way = await asyncio.wait(looks, timeout=_GROUP_SECONDS)
         except asyncio.CancelledError:
@@ -217,15 +229,33 @@ class Streams:
                 look.cancel()
             raise
         for look in under_way:
-            self._slow[looks[look]] = look
+            self._slow.update(dict.fromkeys(looks[look], look))
             look.add_done_callback(partial(self._ended, looks[look]))
 
-    def _ended(self, credential: Credential, _look: asyncio.Task[None]) -> None:
-        del self._slow[credential]
+    def _ended(self, credentials: list[Credential], _look: asyncio.Task[object]) -> None:
+        for credential in credentials:
+            del self._slow[credential]
+
+    async def _look_together(self, credentials: list[Credential]) -> list[Credential]:
+        """Go on for those callers that stand as they did; the credentials of the others."""
+        known = {each: standing for each in credentials if (standing := self._standings.get(each)) is not None}
+        others = [each for each in credentials if each not in known]
+        try:
+            same = await unchanged(known.values())
+        except (Unavailable, TimedOut):  # a database that is away, or slow, refuses nobody
+            return others
+        except Exception:  # which of them it is about is found out alone
+            return credentials
+        for (credential, standing), is_same in zip(known.items(), same, strict=True):
+            if is_same:
+                self._follow(credential, standing.principal)
+            else:
+                others.append(credential)
+        return others
 
     async def _look_at(self, credential: Credential) -> None:
         try:
-            principal = await self._aside.authenticate(*credential)
+            standing = await self._aside.standing(*credential)
         except (Unavailable, TimedOut):  # a database that is away, or slow, refuses nobody
             return
         except GatewayError as error:
@@ -234,7 +264,9 @@ class Streams:
             _log.error("a credential cannot be looked at type=%s at=%s", type(error).__name__, origin_of(error))
             refusal = GatewayError()
         else:
-            self._follow(credential, principal)
+            if credential in self._watched:
+                self._standings[credential] = standing
+            self._follow(credential, standing.principal)
             return
         for watched in list(self._watched.get(credential, ())):
             with _alone("a stream cannot be refused type=%s at=%s"):

@@ -16,7 +16,7 @@ from joserfc.jwk import ECKey
 from identity import jwks
 from identity.issuers import ExternalIssuer, Verifier
 from identity.jwks import RemoteKeys
-from identity.signatures import InvalidToken
+from identity.signatures import InvalidToken, PublicKey, Unverified
 from identity.tokens import Claims, EmbeddedIssuer
 from tests.support.identity_provider import DISCOVERY, KEYS, Provider, listening, public
 
@@ -169,6 +169,35 @@ async def test_rotation(provider: Provider, http: httpx.AsyncClient) -> None:
         await issuer.verify(old)
     assert (await issuer.verify(new)).subject == "user-1"
     assert provider.asked == [KEYS, KEYS, KEYS]
+
+
+async def test_a_signature_is_verified_once_for_each_set_of_keys(
+    provider: Provider, http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 1041."""
+    seen = list[PublicKey]()
+    verify = Unverified.verify
+
+    def noted(self: Unverified, key: PublicKey) -> None:
+        seen.append(key)
+        verify(self, key)
+
+    monkeypatch.setattr(Unverified, "verify", noted)
+    provider.serve(OLD)
+    keys = RemoteKeys(http, issuer=provider.url, jwks_url=provider.url + KEYS)
+    issuer, own = verifier(keys), token(OLD, provider.url)
+    assert issuer.known(own) is None
+    assert await issuer.verify(own) == await issuer.verify(own) == issuer.known(own)
+    assert len(seen) == 1
+    await keys.refresh()
+    assert issuer.known(own) is None
+    assert (await issuer.verify(own)).subject == "user-1"
+    assert len(seen) == 2
+    impostor = ECKey.import_key({**STRANGER.as_dict(private=True), "kid": OLD.thumbprint()})
+    provider.serve(impostor)
+    await keys.refresh()
+    with pytest.raises(InvalidToken):
+        await issuer.verify(own)
 
 
 async def test_a_stranger_with_a_known_name_is_refused(provider: Provider, http: httpx.AsyncClient) -> None:

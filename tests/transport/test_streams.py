@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from operator import itemgetter
 from typing import Any, cast
 
 import pytest
@@ -13,7 +14,9 @@ import pytest
 from contract.errors import GatewayError, Unauthenticated, Unavailable
 from contract.vocabulary import CredentialKind
 from identity.authenticate import Identity
+from identity.coalescing import CoalescedReads
 from identity.principal import Organization, Principal
+from identity.standing import Standing
 from resolvers.shared.pacing import Pacing
 from transport import streams as module
 from transport.credential_watch import CredentialWatch
@@ -36,7 +39,10 @@ class Directory:
     def aside(self) -> Directory:
         return self
 
-    async def authenticate(self, authorization: str, _organization: str | None, _address: str = "") -> Principal:
+    async def standing(self, authorization: str, _organization: str | None) -> Standing:
+        return Standing(await self.authenticate(authorization), (), lambda: False)
+
+    async def authenticate(self, authorization: str, _organization: str | None = None, _address: str = "") -> Principal:
         self.asked.append(authorization)
         await asyncio.sleep(0)
         if isinstance(self.answer, Exception):
@@ -158,6 +164,77 @@ async def test_late_looks_do_one_step_in_a_turn_of_the_loop_and_wait_for_nobody(
             turn += 1
             await asyncio.sleep(0)
         assert max(steps.values()) == 1
+
+
+@pytest.mark.parametrize("number", [3, 30])
+async def test_who_stands_as_before_is_found_together(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """Decision 1196: one statement for all of them, and nobody is judged whose rows are the same."""
+    rows = {f"Bearer {each}": ["before"] for each in range(number)}
+    asked, fails = list[set[str]](), list[Exception]()
+
+    async def read(keys: Sequence[str]) -> list[tuple[str, str]]:
+        asked.append(set(keys))
+        await asyncio.sleep(0)
+        if fails:
+            raise fails[0]
+        return [(key, value) for key in keys for value in rows[key]]
+
+    reads = CoalescedReads[Any](read, itemgetter(0))
+    async with process(monkeypatch) as place:
+        directory, gone = place.directory, set[str]()
+
+        async def standing(authorization: str, _organization: str | None) -> Standing:
+            directory.asked.append(authorization)
+            if authorization in gone:
+                raise Unauthenticated()
+            found = [(authorization, value) for value in rows[authorization]]
+            return Standing(CALLER, ((reads, authorization, found),), lambda: True)
+
+        monkeypatch.setattr(directory, "standing", standing)
+        clients = [Client() for _ in rows]
+        tasks = [place.stream(client, credential=credential) for client, credential in zip(clients, rows, strict=True)]
+
+        async def looks(more: int) -> None:
+            expected = len(asked) + more
+            while len(asked) < expected:  # noqa: ASYNC110 # nobody is told
+                await asyncio.sleep(0.01)
+
+        await looks(4)
+        assert set(directory.asked) == set(rows)
+        directory.asked.clear()
+        before = len(asked)
+        await looks(4)
+        assert not directory.asked
+        assert all(keys == set(rows) for keys in asked[before:])
+
+        rows["Bearer 0"] = ["after"]  # judged, and as it was: it goes on, by its new rows
+        await looks(4)
+        assert directory.asked == ["Bearer 0"]
+        fails.append(Unavailable())  # which refuses nobody, and has nobody judged
+        await looks(3)
+        assert directory.asked == ["Bearer 0"]
+        assert not any(task.done() for task in tasks)
+        fails[:] = [ValueError("of one of them")]  # who it is about is found out alone
+        gone.add("Bearer 1")
+        await tasks[1]
+        assert clients[1].text.startswith(b"event: UNAUTHENTICATED")
+        assert [task.done() for task in tasks].count(True) == 1
+        assert {authorization for authorization, _ in place.streams._standings} == set(rows) - {"Bearer 1"}
+        for client in clients:
+            client.leaving.set()
+        await asyncio.gather(*tasks)
+        assert not place.streams._standings
+
+
+async def test_a_stream_that_begins_is_followed_though_its_credential_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It began with more than its credential stands for, before and since."""
+    async with process(monkeypatch) as place:
+        narrower = Principal("ada", CredentialKind.SESSION, frozenset(), ORGANIZATION, (ORGANIZATION,))
+        place.streams._standings["Bearer x", None] = Standing(narrower, (), lambda: True)
+        client = Client()
+        await place.stream(client)
+        assert client.text.startswith(b"event: UNAUTHENTICATED")
+        assert not place.directory.asked
 
 
 async def test_who_may_less_is_refused_and_a_broken_look_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

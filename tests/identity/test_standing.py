@@ -1,0 +1,208 @@
+"""Another look at callers finds out by their rows alone whether they stand as they did (decision 1196)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Update, select, update
+from sqlmodel import col
+
+from contract.errors import GatewayError
+from contract.login import TicketKind
+from contract.scopes import Role
+from identity import authenticate, exchange
+from identity.authenticate import Identity
+from identity.claims import Claims
+from identity.login_grants import Asked, LoginGrants
+from identity.logins import Logins, make_links
+from identity.standing import Standing, unchanged
+from identity.tokens import InvalidToken
+from storage.base import now
+from storage.tables import Credential, LoginGrant, Organization
+from tests.support.world import World, bearer, issuer
+
+WHO = "member@one"
+Change = Callable[[World], Awaitable[object]]
+
+
+@dataclass
+class Provider:
+    """An external issuer; it takes each text for the claims of the member of that name, while it has its key."""
+
+    issuer: str = "urn:provider"
+    has_key: bool = True
+
+    async def verify(self, token: str) -> Claims:
+        found = self.known(token)
+        if found is None:
+            raise InvalidToken("not its own")
+        return found
+
+    def known(self, token: str) -> Claims | None:
+        if not self.has_key or token.count(".") == 2:
+            return None
+        scopes = frozenset(str(scope) for scope in Role.MEMBER.scopes)
+        return Claims(token, ("org_one",), scopes, "Ada", None, 1, int(time.time()) + 60, self.issuer)
+
+
+async def _login(world: World) -> str:
+    [link] = (await make_links(world.database, [WHO], TicketKind.LOGIN_LINK, now() + timedelta(seconds=30))).values()
+    signed = await Logins(world.database, None).follow(link)
+    assert signed is not None
+    asked = Asked("board", "https://board.example/", "x" * 43)
+    grants = LoginGrants(world.database, issuer(), None)
+    await grants.code(signed.visitor, asked)
+    async with world.database.directory() as session:
+        grant_id = await session.scalar(select(LoginGrant.id))
+    scopes = sorted(Role.MEMBER.scopes)
+    return issuer().mint(WHO, organization="org_one", scopes=scopes, ttl=60, grant_id=grant_id)
+
+
+async def _exchanged(world: World) -> str:
+    text = await world.credential(WHO, None, expires_at=now() + timedelta(hours=1))
+    return (await world.services.identity.exchange(text, "org_one")).access_token
+
+
+async def _key(world: World) -> str:
+    return await world.credential(WHO, world.one, expires_at=now() + timedelta(hours=1))
+
+
+async def _token(world: World) -> str:
+    return await world.credential(WHO, None, expires_at=now() + timedelta(hours=1))
+
+
+async def _session(world: World) -> str:
+    return world.session(WHO, world.one)["Authorization"].removeprefix("Bearer ")
+
+
+async def _external(_: World) -> str:
+    return WHO
+
+
+KINDS = {
+    "session": _session,
+    "login": _login,
+    "key": _key,
+    "token": _token,
+    "exchanged": _exchanged,
+    "external": _external,
+}
+
+
+async def _changed(world: World, statement: Update) -> None:
+    async with world.database.directory(writing=True) as session:
+        await session.execute(statement)
+
+
+async def _nothing(_: World) -> None:
+    return None
+
+
+async def _left(world: World) -> None:
+    await world.leave(WHO, world.one)
+
+
+async def _narrowed(world: World) -> None:
+    await world.join(WHO, world.one, role=Role.VIEWER)
+
+
+async def _joined(world: World) -> None:
+    await world.join(WHO, world.two, role=Role.VIEWER)
+
+
+async def _suspended(world: World) -> None:
+    await _changed(world, update(Organization).where(col(Organization.id) == world.one.id).values(suspended_at=now()))
+
+
+async def _revoked(world: World) -> None:
+    await _changed(world, update(Credential).values(revoked_at=now()))
+
+
+async def _used(world: World) -> None:
+    await _changed(world, update(Credential).values(last_used_at=now() - timedelta(seconds=61)))
+
+
+async def _logged_out(world: World) -> None:
+    await _changed(world, update(LoginGrant).values(ended_at=now()))
+
+
+CREDENTIALS = {"key", "token", "exchanged"}
+CHANGES: dict[Change, set[str]] = {
+    _nothing: set(),
+    _left: set(KINDS),
+    _narrowed: set(KINDS),
+    _suspended: set(KINDS),
+    _joined: set(KINDS) - {"key"},
+    _revoked: CREDENTIALS,
+    _used: CREDENTIALS,
+    _logged_out: {"login"},
+}
+"""What may happen, and what does not stand by it as it did."""
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def identity(world: World, kind: str) -> Identity:
+    """Who looks: behind requests, as for streams."""
+    world.services.identity.external = Provider() if kind == "external" else None
+    return world.services.identity.aside()
+
+
+async def _stood(world: World, identity: Identity, kind: str) -> tuple[tuple[str, str | None], Standing]:
+    """A credential with the organization that is named beside it, and what it stands for when its use was noted."""
+    named = "org_one" if kind == "token" else None
+    credential = (bearer(await KINDS[kind](world))["Authorization"], named)
+    for _ in range(2):
+        await identity.standing(*credential)
+        await identity.close()
+    return credential, await identity.standing(*credential)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__.strip("_"))
+async def test_who_stands_as_before(world: World, identity: Identity, kind: str, change: Change) -> None:
+    credential, before = await _stood(world, identity, kind)
+    await change(world)
+    [is_same] = await unchanged([before])
+    assert is_same == (kind not in CHANGES[change])
+    if is_same:
+        assert (await identity.standing(*credential)).principal == before.principal
+    elif change in (_left, _revoked, _suspended, _logged_out):
+        with pytest.raises(GatewayError):
+            await identity.standing(*credential)
+
+
+async def test_time_is_no_row(world: World, identity: Identity, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ends of credentials and tokens, the minute after which a use is noted, and a provider's keys."""
+    _, standing = await _stood(world, identity, kind)
+    minute, hour = (now() + timedelta(seconds=seconds) for seconds in (61, 3_601))
+    with monkeypatch.context() as patched:
+        patched.setattr(authenticate, "now", lambda: minute)
+        assert await unchanged([standing]) == [kind not in {"key", "token"}]
+    with monkeypatch.context() as patched:
+        patched.setattr(exchange, "now", lambda: hour)
+        assert await unchanged([standing]) == [kind not in CREDENTIALS]
+    with monkeypatch.context() as patched:
+        patched.setattr(identity.embedded, "_now", lambda: time.time() + 3_700)
+        assert await unchanged([standing]) == [kind in {"key", "token", "external"}]
+    if isinstance(identity.external, Provider):
+        identity.external.has_key = False
+    assert await unchanged([standing]) == [kind != "external"]
+
+
+@pytest.mark.parametrize("number", [1, 10])
+async def test_many_cost_a_statement_for_each_kind_of_rows(world: World, number: int) -> None:
+    identity = world.services.identity.aside()
+    stood = [await _stood(world, identity, kind) for kind in ("session", "key", "token", "login") * number]
+    statements: list[str] = []
+    world.database.observers.append(statements.append)
+    assert await unchanged([standing for _, standing in stood]) == [True] * len(stood)
+    assert len(statements) == 3
+    assert await unchanged([]) == []
