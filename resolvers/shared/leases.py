@@ -73,12 +73,16 @@ class Leases:
                 self._keeping = None
 
     async def _kept(self, renew: Renew) -> None:
+        """Renew what is due, of one organization after another within a turn: what began together is due together."""
         while True:
-            for org_id, held in self._held.items():
+            shortest = min((lease.seconds for held in self._held.values() for lease in held), default=_TURN_SECONDS)
+            turn, organizations = min(_TURN_SECONDS, shortest / _TURNS), list(self._held)
+            for org_id in organizations:
+                held = self._held.get(org_id, ())
                 if org_id not in self._renewing and any(lease.due <= 0 for lease in held):
                     self._renewing[org_id] = asyncio.create_task(self._renewed(org_id, renew))
-            shortest = min((lease.seconds for held in self._held.values() for lease in held), default=_TURN_SECONDS)
-            await asyncio.sleep(min(_TURN_SECONDS, shortest / _TURNS))
+                    await asyncio.sleep(turn / len(organizations))
+            await asyncio.sleep(turn)
 
     async def _renewed(self, org_id: str, renew: Renew) -> None:
         """Renew those of an organization that are due before half of their time is over."""
