@@ -46,7 +46,7 @@ class Provider:
         if not self.has_key or token.count(".") == 2:
             return None
         scopes = frozenset(str(scope) for scope in Role.MEMBER.scopes)
-        return Claims(token, ("org_one",), scopes, "Ada", None, 1, int(time.time()) + 60, self.issuer)
+        return Claims(token, ("org_one",), scopes, f"Name of {token}", None, 1, int(time.time()) + 60, self.issuer)
 
 
 async def _login(world: World) -> str:
@@ -144,65 +144,80 @@ CHANGES: dict[Change, set[str]] = {
 """What may happen, and what does not stand by it as it did."""
 
 
-@pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+Stood = tuple[Identity, tuple[str, str | None], Standing]
+"""Who looks behind requests, a credential with the organization beside it, and what it stands for."""
 
 
-@pytest.fixture
-def identity(world: World, kind: str) -> Identity:
-    """Who looks: behind requests, as for streams."""
-    world.services.identity.external = Provider() if kind == "external" else None
-    return world.services.identity.aside()
-
-
-async def _stood(world: World, identity: Identity, kind: str) -> tuple[tuple[str, str | None], Standing]:
-    """A credential with the organization that is named beside it, and what it stands for when its use was noted."""
+async def _begun(world: World, kind: str) -> Stood:
+    identity = world.services.identity.aside()
+    identity.external = Provider() if kind == "external" else None
     named = "org_one" if kind == "token" else None
     credential = (bearer(await KINDS[kind](world))["Authorization"], named)
-    for _ in range(2):
-        await identity.standing(*credential)
+    for _ in range(2):  # of which the first notes the use
+        standing = await identity.standing(*credential)
         await identity.close()
-    return credential, await identity.standing(*credential)
+    return identity, credential, standing
+
+
+async def _all(world: World) -> dict[str, Stood]:
+    """One of each kind, once all have told of the member what they know."""
+    begun = {kind: await _begun(world, kind) for kind in KINDS}
+    return {
+        kind: (identity, credential, await identity.standing(*credential))
+        for kind, (identity, credential, _) in begun.items()
+    }
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__.strip("_"))
-async def test_who_stands_as_before(world: World, identity: Identity, kind: str, change: Change) -> None:
-    credential, before = await _stood(world, identity, kind)
+async def test_who_stands_as_before(world: World, change: Change) -> None:
+    stood = await _all(world)
     await change(world)
-    [is_same] = await unchanged([before])
-    assert is_same == (kind not in CHANGES[change])
-    if is_same:
-        assert (await identity.standing(*credential)).principal == before.principal
-    elif change in (_left, _revoked, _suspended, _logged_out):
-        with pytest.raises(GatewayError):
-            await identity.standing(*credential)
+    same = await unchanged([before for _, _, before in stood.values()])
+    assert {kind for kind, is_same in zip(stood, same, strict=True) if not is_same} == CHANGES[change]
+    for kind, (identity, credential, before) in stood.items():
+        if kind not in CHANGES[change]:
+            assert (await identity.standing(*credential)).principal == before.principal
+        elif change in (_left, _revoked, _suspended, _logged_out) and kind != "external":
+            with pytest.raises(GatewayError):
+                await identity.standing(*credential)
 
 
-async def test_time_is_no_row(world: World, identity: Identity, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_time_is_no_row(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ends of credentials and tokens, the minute after which a use is noted, and a provider's keys."""
-    _, standing = await _stood(world, identity, kind)
+    stood = await _all(world)
+
+    async def others() -> set[str]:
+        same = await unchanged([standing for _, _, standing in stood.values()])
+        return {kind for kind, is_same in zip(stood, same, strict=True) if not is_same}
+
+    assert await others() == set()
     minute, hour = (now() + timedelta(seconds=seconds) for seconds in (61, 3_601))
     with monkeypatch.context() as patched:
         patched.setattr(authenticate, "now", lambda: minute)
-        assert await unchanged([standing]) == [kind not in {"key", "token"}]
+        assert await others() == {"key", "token"}
     with monkeypatch.context() as patched:
         patched.setattr(exchange, "now", lambda: hour)
-        assert await unchanged([standing]) == [kind not in CREDENTIALS]
+        assert await others() == CREDENTIALS
     with monkeypatch.context() as patched:
-        patched.setattr(identity.embedded, "_now", lambda: time.time() + 3_700)
-        assert await unchanged([standing]) == [kind in {"key", "token", "external"}]
-    if isinstance(identity.external, Provider):
-        identity.external.has_key = False
-    assert await unchanged([standing]) == [kind != "external"]
+        patched.setattr(world.services.identity.embedded, "_now", lambda: time.time() + 3_700)
+        assert await others() == {"session", "login", "exchanged"}
+    external = stood["external"][0].external
+    assert isinstance(external, Provider)
+    external.has_key = False
+    assert await others() == {"external"}
 
 
-@pytest.mark.parametrize("number", [1, 10])
-async def test_many_cost_a_statement_for_each_kind_of_rows(world: World, number: int) -> None:
-    identity = world.services.identity.aside()
-    stood = [await _stood(world, identity, kind) for kind in ("session", "key", "token", "login") * number]
+async def test_many_cost_a_statement_for_each_kind_of_rows(world: World) -> None:
     statements: list[str] = []
-    world.database.observers.append(statements.append)
-    assert await unchanged([standing for _, standing in stood]) == [True] * len(stood)
-    assert len(statements) == 3
+    for number in (1, 10):
+        identity, stood = world.services.identity.aside(), []
+        for kind in ("session", "key", "token", "login") * number:
+            _, credential, _ = await _begun(world, kind)
+            stood.append(await identity.standing(*credential))
+        await identity.close()
+        world.database.observers.append(statements.append)
+        assert await unchanged(stood) == [True] * len(stood)
+        assert len(statements) == 3
+        world.database.observers.clear()
+        statements.clear()
     assert await unchanged([]) == []
