@@ -49,7 +49,10 @@ class CoalescedReads(Generic[RowT]):
         return await future
 
     async def each(self, keys: Iterable[str]) -> dict[str, list[RowT]]:
-        """The rows of these keys that have any, by a statement for them alone. Raises what the read raises."""
+        """The rows of these keys that have any, by a statement for them alone, which waits for no other.
+
+        Raises what the read raises.
+        """
         found = defaultdict[str, list[RowT]](list)
         for row in await self._read(tuple(keys)):
             found[self._key_of(row)].append(row)

@@ -50,7 +50,7 @@ class Grant:
     @property
     def is_over(self) -> bool:
         """Says whether its time is over by now."""
-        return self.expires_at is not None and self.expires_at <= now()
+        return _is_over(self.expires_at)
 
     def principal(self, service_org: str | None, *, exchanged: bool = False) -> Principal:
         """The caller that the credential, or what it was exchanged for, makes of a request with this X-Service-Org.
@@ -204,9 +204,12 @@ def _holds(rows: Sequence[Row]) -> bool:
     if not rows:
         return False
     first = rows[0]
-    over = first.expires_at is not None and first.expires_at <= now()
     revoked = first.revoked_at is not None or first.maker_revoked_at is not None
-    return not (revoked or over) and any(map(_is_open, rows))
+    return not (revoked or _is_over(first.expires_at)) and any(map(_is_open, rows))
+
+
+def _is_over(expires_at: datetime | None) -> bool:
+    return expires_at is not None and expires_at <= now()
 
 
 def _is_open(row: Row) -> bool:

@@ -209,16 +209,27 @@ class Streams:
                 await self._looked_at(credentials, patience)
 
     async def _looked_at(self, credentials: list[Credential], patience: float) -> None:
-        """Look at these: together whether they stand as they did, and alone at those of which that does not say it."""
-        together = asyncio.create_task(self._pacing.paced(partial(self._look_together, credentials), patience=patience))
-        await self._waited_for({together: credentials})
-        changed = together.result() if together.done() else ()
-        looks: dict[asyncio.Task[object], list[Credential]] = {
-            asyncio.create_task(self._pacing.paced(partial(self._look_at, credential), patience=patience)): [credential]
-            for credential in changed
-        }
-        if looks:
+        """Look at these: together at whose rows alone say whether they stand as they did, and alone at all others.
+
+        Time is compared before anything is read, so that it is up though the database is away.
+        """
+        known = {each: standing for each in credentials if (standing := self._standings.get(each)) and standing.holds()}
+        looks = self._alone([each for each in credentials if each not in known], patience)
+        if not known:
             await self._waited_for(looks)
+            return
+        together = asyncio.create_task(self._pacing.paced(partial(self._look_together, known), patience=patience))
+        looks[together] = list(known)
+        await self._waited_for(looks)
+        if together.done() and (changed := together.result()):
+            await self._waited_for(self._alone(changed, patience))
+
+    def _alone(self, credentials: list[Credential], patience: float) -> dict[asyncio.Task[object], list[Credential]]:
+        """Begin to look at each of these."""
+        return {
+            asyncio.create_task(self._pacing.paced(partial(self._look_at, each), patience=patience)): [each]
+            for each in credentials
+        }
 
     async def _waited_for(self, looks: Mapping[asyncio.Task[object], list[Credential]]) -> None:
         """Wait for these looks; one that takes long is left to itself, since all others would come late with it."""
@@ -236,22 +247,26 @@ class Streams:
         for credential in credentials:
             del self._slow[credential]
 
-    async def _look_together(self, credentials: list[Credential]) -> list[Credential]:
-        """Go on for those callers that stand as they did; the credentials of the others."""
-        known = {each: standing for each in credentials if (standing := self._standings.get(each)) is not None}
-        others = [each for each in credentials if each not in known]
+    async def _look_together(self, known: dict[Credential, Standing]) -> list[Credential]:
+        """Go on for those callers that stand as they did; the credentials of the others.
+
+        They have no standing from then on: who comes late with them has them judged at their next look.
+        """
         try:
             same = await unchanged(known.values())
         except (Unavailable, TimedOut):  # a database that is away, or slow, refuses nobody
-            return others
-        except Exception:  # which of them it is about is found out alone
-            return credentials
+            return []
+        except Exception as error:  # which of them it is about is found out alone
+            _log.error("credentials cannot be looked at together type=%s at=%s", type(error).__name__, origin_of(error))
+            same = [False] * len(known)
+        changed = []
         for (credential, standing), is_same in zip(known.items(), same, strict=True):
             if is_same:
                 self._follow(credential, standing.principal)
             else:
-                others.append(credential)
-        return others
+                self._standings.pop(credential, None)
+                changed.append(credential)
+        return changed
 
     async def _look_at(self, credential: Credential) -> None:
         try:

@@ -73,15 +73,20 @@ class Leases:
                 self._keeping = None
 
     async def _kept(self, renew: Renew) -> None:
-        """Renew what is due, of one organization after another within a turn: what began together is due together."""
+        """Renew what is due, of one organization after another: what began together is due together.
+
+        A turn later all that is left is renewed at once: who has many organizations, or a busy loop, is not late.
+        """
         while True:
             shortest = min((lease.seconds for held in self._held.values() for lease in held), default=_TURN_SECONDS)
+            began = monotonic()
             turn, organizations = min(_TURN_SECONDS, shortest / _TURNS), list(self._held)
             for org_id in organizations:
                 held = self._held.get(org_id, ())
                 if org_id not in self._renewing and any(lease.due <= 0 for lease in held):
                     self._renewing[org_id] = asyncio.create_task(self._renewed(org_id, renew))
-                    await asyncio.sleep(turn / len(organizations))
+                    if monotonic() - began < turn:
+                        await asyncio.sleep(turn / len(organizations))
             await asyncio.sleep(turn)
 
     async def _renewed(self, org_id: str, renew: Renew) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
+from time import monotonic
 
 import pytest
 
@@ -87,3 +89,23 @@ async def test_what_has_ended_meanwhile_is_not_told() -> None:
             goes_on.set()
             await told.wait()
     assert lost == ["b"]
+
+
+async def test_who_has_many_organizations_renews_in_time() -> None:
+    """Though each turn of the loop takes long."""
+    leases, left, names = Leases(), list[float](), [str(number) for number in range(200)]
+    held = {name: Lease(name, name, 1.0) for name in names}
+
+    async def renew(org_id: str, holders: Sequence[str]) -> frozenset[str]:
+        left.append(held[org_id].until - monotonic())
+        return frozenset(holders)
+
+    with ExitStack() as holding:
+        for lease in held.values():
+            holding.enter_context(leases.holding(lease, renew))
+        until = monotonic() + 1.5
+        while monotonic() < until:
+            time.sleep(0.005)  # noqa: ASYNC251 # a busy loop
+            await asyncio.sleep(0)
+    assert len(left) >= 2 * len(names)
+    assert min(left) > 0.2

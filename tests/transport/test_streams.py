@@ -226,6 +226,38 @@ async def test_who_stands_as_before_is_found_together(monkeypatch: pytest.Monkey
         assert not place.streams._standings
 
 
+@pytest.mark.parametrize("what", ["slow", "away"])
+async def test_who_may_no_more_is_refused_though_the_database_is(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """Decision 1196: where each look comes late, and where a token's time is over while nothing can be read."""
+    is_revoked = is_over = False
+
+    async def read(keys: Sequence[str]) -> list[tuple[str, bool]]:
+        if is_over:
+            raise Unavailable()
+        await asyncio.sleep(0.05)
+        return [(key, is_revoked) for key in keys]
+
+    reads = CoalescedReads[Any](read, itemgetter(0))
+    async with process(monkeypatch, _GROUP_SECONDS=0.01) as place:
+
+        async def standing(authorization: str, _organization: str | None) -> Standing:
+            rows = [] if is_over else await reads.of(authorization)
+            if is_over or rows[0][1]:
+                raise Unauthenticated()
+            return Standing(CALLER, ((reads, authorization, rows),), lambda: not is_over)
+
+        monkeypatch.setattr(place.directory, "standing", standing)
+        client = Client()
+        task = place.stream(client)
+        while not place.streams._standings:  # noqa: ASYNC110 # nobody is told
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.2)
+        assert not task.done()
+        is_revoked, is_over = what == "slow", what == "away"
+        await task
+        assert client.text.startswith(b"event: UNAUTHENTICATED")
+
+
 async def test_a_stream_that_begins_is_followed_though_its_credential_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     """It began with more than its credential stands for, before and since."""
     async with process(monkeypatch) as place:
