@@ -80,8 +80,7 @@ class Identity:
         service_org = _chosen(service_org)
         if token.startswith(("ak_", "pat_")):
             grant = await self._granted(token, address)
-            found = ((self._credentials, grant.key_id, grant.rows),)
-            return Standing(grant.principal(service_org), found, partial(_is_quiet, grant))
+            return Standing(grant.principal(service_org), self._found(grant), partial(_is_quiet, grant))
         try:
             return await self._session(token, service_org)
         except Unauthenticated:
@@ -169,7 +168,7 @@ class Identity:
             return claims, self.embedded
 
     async def _member(self, claims: Claims) -> tuple[Claims, tuple[Belonging, ...], tuple[Found, ...]]:
-        """What the embedded directory of now adds to the claims of a session. Raises Unauthenticated."""
+        """Add what the embedded directory of now says to the claims of a session. Raises Unauthenticated."""
         found: list[Found] = []
         if claims.grant_id is not None:
             grants = await self._grants.of(claims.grant_id)
@@ -201,8 +200,11 @@ class Identity:
                 raise OrganizationMismatch()
             service_org = minted_for
         principal = replace(grant.principal(service_org, exchanged=True), session_ends_at=_end_of(claims))
-        found = ((self._credentials, key_id, grant.rows),)
-        return Standing(principal, found, lambda: is_signed() and not grant.is_over)
+        return Standing(principal, self._found(grant), lambda: is_signed() and not grant.is_over)
+
+    def _found(self, grant: Grant) -> tuple[Found]:
+        """Say what was read of the credential."""
+        return ((self._credentials, grant.key_id, grant.rows),)
 
     def _touch(self, grant: Grant) -> None:
         """Note the use beside the request, at most once a minute; a failure costs the note, never the request."""

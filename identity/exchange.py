@@ -41,7 +41,7 @@ class Grant:
     last_used_at: datetime | None
     expires_at: datetime | None
     rows: Sequence[Row] = field(repr=False, compare=False)
-    """What it was made of."""
+    """It was made of these."""
     renewed: str | None = None
     """The hash to store of the secret now, where it is stored under an earlier pepper."""
     _principals: dict[tuple[str | None, bool], Principal] = field(default_factory=dict, repr=False, compare=False)

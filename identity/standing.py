@@ -8,7 +8,7 @@ from identity.directory import Row
 from identity.principal import Principal
 
 Found = tuple[CoalescedReads[Row], str, Sequence[Row]]
-"""What was read, under which key, and the rows that there were."""
+"""A read, its key, and the rows that it gave."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,10 @@ class Standing:
 
 
 async def unchanged(standings: Collection[Standing]) -> list[bool]:
-    """Says which of these stand as they did, by one statement for each kind of rows. Raises what the reads raise."""
+    """Says which of these stand as they did, by one statement for each kind of rows. Raises what the reads raise.
+
+    Whether a standing `holds` is asked behind the reading, which may have taken long.
+    """
     keys: dict[CoalescedReads[Row], dict[str, None]] = {}
     for standing in standings:
         for reads, key, _ in standing.found:

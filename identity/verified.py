@@ -18,7 +18,7 @@ from storage.bounded_cache import BoundedCache
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """What a token says that was verified, and the key that it was signed with."""
+    """Holds what a verified token says, and the key that it was signed with."""
 
     claims: Claims
     key: PublicKey
@@ -34,7 +34,7 @@ class Verified:
         self._signed: BoundedCache[bytes, Signed] = BoundedCache(entries=VERIFIED_TOKENS_MAX)
 
     def signed(self, token: str, now: float) -> Signed | None:
-        """What a token says that was verified before and is in its time now; None for any other.
+        """Returns what a token says that was verified before and is in its time now; None for any other.
 
         Whether its key is still the issuer's is for who asks.
         """

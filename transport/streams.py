@@ -90,7 +90,7 @@ class Streams:
         self._watched: dict[Credential, dict[Watched, None]] = {}
         self._due: dict[Credential, float] = {}
         self._standings: dict[Credential, Standing] = {}
-        """What the credentials stood for when they were looked at last."""
+        """Whom each credential stood for when it was looked at last."""
         self._slow: dict[Credential, asyncio.Task[object]] = {}
         """The looks that take long: nothing waits for them, and their credentials are not looked at meanwhile."""
         self._silent: dict[Beating, float] = {}

@@ -16,7 +16,7 @@ from joserfc.jwk import ECKey
 from identity import jwks
 from identity.issuers import ExternalIssuer, Verifier
 from identity.jwks import RemoteKeys
-from identity.signatures import InvalidToken, PublicKey, Unverified
+from identity.signatures import InvalidToken, PublicKey
 from identity.tokens import Claims, EmbeddedIssuer
 from tests.support.identity_provider import DISCOVERY, KEYS, Provider, listening, public
 
@@ -172,17 +172,9 @@ async def test_rotation(provider: Provider, http: httpx.AsyncClient) -> None:
 
 
 async def test_a_signature_is_verified_once_for_each_set_of_keys(
-    provider: Provider, http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+    provider: Provider, http: httpx.AsyncClient, seen: list[PublicKey]
 ) -> None:
     """Decision 1041."""
-    seen = list[PublicKey]()
-    verify = Unverified.verify
-
-    def noted(self: Unverified, key: PublicKey) -> None:
-        seen.append(key)
-        verify(self, key)
-
-    monkeypatch.setattr(Unverified, "verify", noted)
     provider.serve(OLD)
     keys = RemoteKeys(http, issuer=provider.url, jwks_url=provider.url + KEYS)
     issuer, own = verifier(keys), token(OLD, provider.url)

@@ -14,7 +14,7 @@ from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OctKey
 
 from identity import scope_sets, verified
-from identity.signatures import PublicKey, Unverified
+from identity.signatures import PublicKey
 from identity.tokens import DEFAULT_ISSUER, Claims, EmbeddedIssuer, InvalidToken
 
 NOW = 1_790_000_000
@@ -223,16 +223,10 @@ async def test_the_clock_decides() -> None:
     assert await refusal(token, NOW - 31) == "not valid yet"
 
 
-async def test_a_signature_is_verified_once_and_the_time_always(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_signature_is_verified_once_and_the_time_always(
+    monkeypatch: pytest.MonkeyPatch, seen: list[PublicKey]
+) -> None:
     """Decision 1041."""
-    seen = list[PublicKey]()
-    verify = Unverified.verify
-
-    def noted(self: Unverified, key: PublicKey) -> None:
-        seen.append(key)
-        verify(self, key)
-
-    monkeypatch.setattr(Unverified, "verify", noted)
     monkeypatch.setattr(verified, "VERIFIED_TOKENS_MAX", 3)
     present = NOW
     own = EmbeddedIssuer(KEY, DEFAULT_ISSUER, AUDIENCE, now=lambda: present)
