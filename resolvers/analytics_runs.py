@@ -242,7 +242,11 @@ async def watch_run(ctx: Context, identifier: str, after: int = 0) -> AsyncItera
 
     Raises NotFound, Problems for a number that the answer has not, and Gone once its steps are forgotten.
     """
-    run = await _own(ctx, identifier)
+    return await steps_of(ctx, await _own(ctx, identifier), after)
+
+
+async def steps_of(ctx: Context, run: AnalyticsRun, after: int = 0) -> AsyncIterator[Followed]:
+    """The same of a question of the caller that was just read or asked."""
     last = None
     if run.finished_at is not None:
         async with ctx.reading() as session:
@@ -268,10 +272,10 @@ def _followed(ctx: Context, run_id: str, sequence: int) -> AsyncIterator[Followe
         return LogState.GOING if run.finished_at is None else LogState.OVER
 
     def moves(channel: Channel) -> AbstractContextManager[Moved]:
-        return moves_of(channel.analytics_runs, run_id)
+        return moves_of(channel.analytics_runs, run_id, lambda head: head.last)
 
-    log = Log(behind, state, partial(_deleted, run_id), EventType.RUN_FINISHED.value, moves, gives_way=True)
-    return followed(ctx, log, sequence)
+    gone, last = partial(_deleted, run_id), EventType.RUN_FINISHED.value
+    return followed(ctx, Log(behind, statements.BATCH, state, gone, last, moves, gives_way=True), sequence)
 
 
 def _deleted(run_id: str, sequence: int) -> AnalyticsEvent:

@@ -8,6 +8,7 @@ more, the end of the process.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -30,6 +31,7 @@ from resolvers.questions.plans import Declined, Plan, Question, Written
 from resolvers.shared.context import Context
 from resolvers.sql_queries import SqlQuery, run_sql, statement_of
 from storage.base import JsonDict, now
+from storage.connection_pool import giving_way
 from storage.queries import analytics_runs as statements
 from storage.statements import AnyValue
 from storage.tables import AnalyticsRun
@@ -57,6 +59,8 @@ _log = logging.getLogger(__name__)
 class Options(Protocol):
     """The options that were given beside the question."""
 
+    conversation_id: str | None
+    """That of a conversation that goes on."""
     time_zone: str
     model: bool
 
@@ -83,7 +87,8 @@ class Work:
         self._run = run
         self._options = options
         self._began = monotonic()
-        self._sequence = 1
+        self._sequence: int | None = 1
+        """The number of the last step; None where it is not known whether the last write was committed."""
 
     async def run(self) -> None:
         """Work until there is an end, whichever comes first, and write it."""
@@ -122,8 +127,10 @@ class Work:
         """Plan, tell the statement, run it, and give what there is to tell of its rows."""
         ctx, run = self._ctx, self._run
         present = ctx.services.clock()
-        async with ctx.reading() as session:
-            last = await statements.last_plan(session, run.subject, run.conversation_id)
+        last = None
+        if self._options.conversation_id is not None:
+            async with ctx.reading() as session:
+                last = await statements.last_plan(session, run.subject, run.conversation_id)
         previous = None if last is None else AnalyticsQuery.model_validate(last.plan)
         question = Question(run.question, self._options.time_zone, present, previous, self._options.model)
         planned = await plan_of(ctx, question)
@@ -146,8 +153,10 @@ class Work:
         prepared = prepare(plan.query, frozenset(ctx.caller.scopes), present)
         statement = prepared.statement(ctx.services.database.dialect)
         await self._tell_plan(planner, statement, plan.query.plan, plan.assumptions, follows)
-        async with ctx.reads(points(ANALYZED)), ctx.reading() as session:
-            result = await answer(prepared, session, statement, plan.chart)
+        async with ctx.reads(points(ANALYZED)):
+            with giving_way(True):
+                async with ctx.reading() as session:
+                    result = await answer(prepared, session, statement, plan.chart)
         return _succeeded(result, explain(plan.query, result))
 
     async def _ran_statement(self, planner: AnalyticsPlanner, written: Written) -> _Ending:
@@ -178,11 +187,7 @@ class Work:
 
     async def _tell(self, values: Mapping[str, AnyValue], *steps: Step) -> None:
         """Write steps, each with the next number, and what is kept of them. Raises _Lost."""
-        async with self._ctx.writing() as session:
-            if not await statements.advance(session, self._run, {**values, "leased_until": now() + LEASE}):
-                raise _Lost
-            await statements.append(session, self._run.id, self._sequence + 1, steps)
-        self._sequence += len(steps)
+        await self._write({**values, "leased_until": now() + LEASE}, steps)
 
     async def _look(self) -> _Ending:
         """Keep the lease, and give the end that comes from elsewhere. Raises _Lost, or what became of the caller."""
@@ -226,7 +231,7 @@ class Work:
         until = monotonic() + RUN_LEASE_SECONDS
         while True:
             try:
-                await self._ctx.services.pacing.paced(partial(self._write, ending))
+                await self._ctx.services.pacing.paced(partial(self._end, ending))
                 return
             except Unavailable:
                 if monotonic() >= until:
@@ -237,13 +242,21 @@ class Work:
                 _log.error(line, self._run.id, type(error).__name__, origin_of(error))
                 return
 
-    async def _write(self, ending: _Ending) -> None:
+    async def _end(self, ending: _Ending) -> None:
         values = {**ending.values, "status": ending.status.value, "finished_at": now()}
         finished = (EventType.RUN_FINISHED, last_step(ending.status, int((monotonic() - self._began) * 1000), values))
+        with suppress(_Lost):
+            await self._write(values, [*ending.steps, finished])
+
+    async def _write(self, values: Mapping[str, AnyValue], steps: Sequence[Step]) -> None:
+        """Change the run, and append steps. Raises _Lost."""
+        known, self._sequence = self._sequence, None
         async with self._ctx.writing() as session:
-            if await statements.advance(session, self._run, values):
-                first = await statements.last_sequence(session, self._run.id) + 1
-                await statements.append(session, self._run.id, first, [*ending.steps, finished])
+            if not await statements.advance(session, self._run, values):
+                raise _Lost
+            last = await statements.last_sequence(session, self._run.id) if known is None else known
+            await statements.append(session, self._run.id, last + 1, steps)
+        self._sequence = last + len(steps)
 
 
 def _failed(error: GatewayError) -> _Ending:

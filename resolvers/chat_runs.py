@@ -42,7 +42,7 @@ from storage.queries import chat_runs as statements
 from storage.queries import chat_threads, model_usage
 from storage.queries.records import lock_organization
 from storage.queries.watches import watch
-from storage.rows import ChatEventRow
+from storage.rows import ChatEventRow, ChatRunRow
 from storage.tables import ChatEvent, ChatMessage, ChatRun, ChatThread, ChatWatch
 from storage.tenancy.sessions import TenantSession
 
@@ -251,10 +251,15 @@ def _log_of(ctx: Context, run_id: str) -> Log[Event]:
 
     @contextmanager
     def moves(channel: Channel) -> Iterator[Moved]:
-        with ctx.services.chat_counts.following(), moves_of(channel.chat_runs, run_id) as moved:
+        with ctx.services.chat_counts.following(), moves_of(channel.chat_runs, run_id, _newest) as moved:
             yield moved
 
-    return Log(behind, state, partial(_deleted, run_id, subject), ChatEventType.RUN_FINISHED.value, moves)
+    last = ChatEventType.RUN_FINISHED.value
+    return Log(behind, statements.BATCH, state, partial(_deleted, run_id, subject), last, moves)
+
+
+def _newest(run: ChatRunRow) -> int:
+    return run.last_sequence
 
 
 def _deleted(run_id: str, subject: str, sequence: int) -> ChatEvent:

@@ -27,6 +27,7 @@ from resolvers.analytics_runs import (
     get_run,
     list_runs,
     result_of,
+    steps_of,
     watch_run,
 )
 from resolvers.shared.context import Context
@@ -99,7 +100,7 @@ async def begin(call: RestRequest) -> RestResponse:
     body: AnalyticsAsk = call.body
     run = await ask(call.ctx, body, call.ctx.key)
     if asks_for_events(call.headers.get("accept")):
-        return RestResponse(events=_written(await watch_run(call.ctx, run.id)))
+        return RestResponse(events=_written(await steps_of(call.ctx, run)))
     return RestResponse(await _shown(call.ctx, await finished(call.ctx, run)))
 
 

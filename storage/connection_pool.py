@@ -1,7 +1,7 @@
 """The connections of one database: whoever comes waits for a turn, and finds a connection at hand or has one made.
 
-The driver's connections are kept here from one user to the next. There are never more of them than turns, but for one
-that gives way to others: it is nobody's afterwards.
+The driver's connections are kept here from one user to the next. There are never more of them than turns, but for those
+that give way to others, which are used by work that gives way alone.
 """
 
 import asyncio
@@ -56,13 +56,12 @@ HOLDER: ContextVar[Holder | None] = ContextVar("holder", default=None)
 
 
 GIVES_WAY: ContextVar[bool] = ContextVar("gives way", default=False)
-"""Whether what this context writes into a file gives way to others on the processor."""
-_NICER = 10
+"""Whether what this context does in a file gives way to others on the processor."""
 
 
 @contextmanager
 def giving_way(is_long: bool) -> Iterator[None]:
-    """Have what is written into a file meanwhile give way to others on the processor, if it is long (1194)."""
+    """Have what is done in a file meanwhile give way to others on the processor, if it is long (1194 and 1197)."""
     before = GIVES_WAY.set(is_long)
     try:
         yield
@@ -85,7 +84,7 @@ class Taken:
         *,
         gives_way: bool = False,
     ) -> None:
-        """`file` is the turn among processes, where it came with one; one that gives way is nobody's afterwards."""
+        """`file` is the turn among processes, where it came with one."""
         self.driver = driver
         self.gives_way = gives_way
         self.group = group
@@ -102,6 +101,42 @@ class Taken:
             self._holder.count -= 1
 
 
+class _AtHand:
+    """The connections that nobody uses. Some are kept, for as long as the process lives."""
+
+    __slots__ = ("_kept", "_least", "drivers")
+
+    def __init__(self, kept: int) -> None:
+        self.drivers: list[Driver] = []
+        """The one that was used last is the first to be used again, so the others are idle together."""
+        self._kept = kept
+        self._least = 0
+        """How many were there all the time since the last look at those that are idle."""
+
+    def take(self) -> Driver | None:
+        """The one that was used last, if there is one."""
+        if not self.drivers:
+            return None
+        driver = self.drivers.pop()
+        self._least = min(self._least, len(self.drivers))
+        return driver
+
+    @property
+    def is_long(self) -> bool:
+        """Says whether there are more than are kept."""
+        return len(self.drivers) > self._kept
+
+    def begin(self) -> None:
+        """Count from now on who is not used."""
+        self._least = len(self.drivers)
+
+    def idle(self) -> list[Driver]:
+        """Take those that were not used since the beginning, and are not kept."""
+        number = max(0, self._least - self._kept)
+        idle, self.drivers[:number] = self.drivers[:number], []
+        return idle
+
+
 class Connections:
     """The connections of one database, which are taken in turns.
 
@@ -116,10 +151,9 @@ class Connections:
         self._file_turn = file_turn
         self._turns = Turns(size, CONNECTION_SECONDS)
         self._writers = self._turns if file_turn is None else Turns(1, None)
-        self._at_hand: list[Driver] = []
-        """The one that was used last is the first to be used again, so the others are idle together."""
-        self._least = 0
-        """How many were at hand all the time since the last look at those that are idle."""
+        self._at_hand = _AtHand(IDLE_KEPT)
+        self._give_way = _AtHand(0)
+        """Those whose threads have stepped back, which no thread can take back."""
         self._looking: asyncio.TimerHandle | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._is_closed = False
@@ -149,14 +183,13 @@ class Connections:
         if not turns.at_once(group):
             await turns.wait(group)
         file = self._file_turn if writing else None
-        gives_way = file is not None and GIVES_WAY.get()
+        gives_way = self._file_turn is not None and GIVES_WAY.get()
         try:
             if file is not None:
                 await file.take()
-            if self._at_hand and not gives_way:
-                driver = self._at_hand.pop()
-                self._least = min(self._least, len(self._at_hand))
-                return Taken(driver, turns, group, holder, file)
+            driver = (self._give_way if gives_way else self._at_hand).take()
+            if driver is not None:
+                return Taken(driver, turns, group, holder, file, gives_way=gives_way)
             driver = await (self._opened_to_give_way() if gives_way else self._open())
         except BaseException:
             if file is not None:
@@ -170,7 +203,7 @@ class Connections:
     async def _opened_to_give_way(self) -> Driver:
         driver = await self._open()
         try:
-            await step_back(driver, _NICER)
+            await step_back(driver)
         except BaseException:
             await driver.close()
             raise
@@ -182,12 +215,8 @@ class Connections:
         if self._is_closed:
             await self.give_up(taken)
             return
-        if taken.gives_way:
-            taken.leave()
-            self._close_behind([driver])
-            return
         if not (isinstance(driver, asyncpg.Connection) and driver.is_closed()):
-            self._at_hand.append(driver)
+            (self._give_way if taken.gives_way else self._at_hand).drivers.append(driver)
             self._look_later()
         taken.leave()
 
@@ -199,16 +228,15 @@ class Connections:
 
     def _look_later(self) -> None:
         """Look once in a while, as long as there are more than are kept: one timer, whoever gives back."""
-        if self._writers is not self._turns and self._looking is None and len(self._at_hand) > IDLE_KEPT:
-            self._least = len(self._at_hand)
+        if self._looking is None and self._file_turn is not None and (self._at_hand.is_long or self._give_way.is_long):
+            self._at_hand.begin()
+            self._give_way.begin()
             self._looking = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._look)
 
     def _look(self) -> None:
         """Close those that nobody has used since the last look."""
         self._looking = None
-        idle = self._at_hand[: max(0, self._least - IDLE_KEPT)]
-        if idle and not self._closing:
-            del self._at_hand[: len(idle)]
+        if not self._closing and (idle := self._at_hand.idle() + self._give_way.idle()):
             self._close_behind(idle)
         self._look_later()
 
@@ -231,8 +259,7 @@ class Connections:
             self._looking.cancel()
         if self._closing:
             await asyncio.wait(self._closing)
-        while self._at_hand:
-            driver = self._at_hand.pop()
+        while (driver := self._at_hand.take() or self._give_way.take()) is not None:
             if isinstance(driver, asyncpg.Connection):
                 driver.remove_termination_listener(self._ended)
                 try:
@@ -246,7 +273,7 @@ class Connections:
 
     def _ended(self, driver: Driver) -> None:
         """The server ended a connection: where it was at hand, it is so no longer."""
-        self._at_hand = [other for other in self._at_hand if other is not driver]
+        self._at_hand.drivers = [other for other in self._at_hand.drivers if other is not driver]
 
 
 async def _closed(idle: list[Driver]) -> None:

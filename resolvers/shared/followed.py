@@ -1,4 +1,7 @@
-"""Follows a log that grows in the database: what is there behind a number, and then what comes, until its end."""
+"""Follows a log that grows in the database: what is there behind a number, and then what comes, until its end.
+
+It is looked at once for each thing that is new (decision 1198).
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -39,31 +42,38 @@ class LogState(Enum):
     GONE = auto()
 
 
-Moved = Callable[[], Awaitable[None]]
-"""Waits until something may be new since the last call, or since the log began to be followed."""
+Moved = Callable[[int], Awaitable[None]]
+"""Waits until something may be new behind this number since the last call, or since the log began to be followed."""
 
 
 @contextmanager
-def moves_of(rows: WatchedRows[RowT], row_id: str) -> Iterator[Moved]:
-    """Wake the log whenever a row is another, which is read along with the others of the organization."""
+def moves_of(rows: WatchedRows[RowT], row_id: str, newest: Callable[[RowT], int]) -> Iterator[Moved]:
+    """Wake the log whenever a row that tells its newest number is another: gone, or with one that was not given yet.
+
+    The row is read along with the others of the organization.
+    """
     with rows.watching(row_id) as row:
         mark = row.mark
 
-        async def moved() -> None:
+        async def moved(sequence: int) -> None:
             nonlocal mark
-            await row.moved(mark)
-            mark = row.mark
+            while True:
+                await row.moved(mark)
+                mark = row.mark
+                if row.row is None or newest(row.row) > sequence:
+                    return
 
         yield moved
 
 
 @dataclass(frozen=True, slots=True)
 class Log(Generic[EntryT]):
-    """A log: its entries behind a number, its state, the entry that ends one that is gone, the kind of the last, and
-    what tells when to look for more.
+    """A log: its entries behind a number, a batch of them at the most, its state, the entry that ends one that is gone,
+    the kind of the last, and what tells when to look for more.
     """
 
     behind: Callable[[TenantSession, int], Awaitable[Sequence[EntryT]]]
+    batch: int
     state: Callable[[TenantSession], Awaitable[LogState]]
     gone: Callable[[int], EntryT]
     last: str
@@ -94,8 +104,8 @@ async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterat
                 yield entry
                 if entry.type == log.last:
                     return
-            if not entries and state is LogState.GOING:
-                await moved()
+            if len(entries) < log.batch and state is LogState.GOING:
+                await moved(sequence)
 
 
 async def _looked_in_turn(

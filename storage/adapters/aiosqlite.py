@@ -1,10 +1,15 @@
 """aiosqlite below its documented surface: the connection of the standard library that its thread works on."""
 
 import os
-import sys
-from contextlib import suppress
+from typing import Final
 
 import aiosqlite
+
+from storage import thread_rank
+
+_NICER: Final = 10
+_STEPS: Final = 5_000
+"""Steps of SQLite's machine after which it lets others have the processor: some tenths of a millisecond."""
 
 
 def interrupt(driver: aiosqlite.Connection) -> None:
@@ -23,11 +28,7 @@ def unattended(driver: aiosqlite.Connection) -> aiosqlite.Connection:
     return driver
 
 
-async def step_back(driver: aiosqlite.Connection, by: int) -> None:
-    """Have other threads precede the driver's on the processor from now on; where threads have no rank, it keeps its.
-
-    `by` is how much nicer it is. Who is no administrator cannot take that back.
-    """
-    if sys.platform == "linux":  # elsewhere a process has a rank, and its threads have none
-        with suppress(OSError):  # where a process may not even ask for less, it goes on as it is
-            await driver._execute(os.nice, by)  # type: ignore[no-untyped-call]  # of the driver, which gives it no types
+async def step_back(driver: aiosqlite.Connection) -> None:
+    """Have the driver's thread step back on the processor, and look aside within a long statement, from now on."""
+    await driver._execute(thread_rank.step_back, _NICER)  # type: ignore[no-untyped-call]  # of the driver, without types
+    await driver.set_progress_handler(os.sched_yield, _STEPS)

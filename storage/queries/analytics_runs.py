@@ -17,7 +17,8 @@ from storage.expressions import AnySelect
 from storage.new_rows import new_row
 from storage.queries.filtering import in_list
 from storage.rows import AnalyticsEventRow
-from storage.statements import ORG_PARAM, AnyRow, AnyValue
+from storage.statements import ORG_PARAM, AnyRow, AnyStatement, AnyValue
+from storage.table_statements import new_values
 from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun
 from storage.tenancy.sessions import TenantSession
 
@@ -30,10 +31,14 @@ _RUNNING = AnalyticsRunStatus.RUNNING.value
 
 async def running(session: TenantSession, subject: str) -> tuple[int, int]:
     """Says how many questions of the subject are worked on, and of the whole organization."""
-    mine = func.count(case((col(AnalyticsRun.subject) == subject, 1)))
-    own = col(AnalyticsRun.org_id) == session.org_id, col(AnalyticsRun.status) == _RUNNING
-    row = await session.row(select(mine.label("mine"), func.count().label("all")).where(*own))
-    return row[0], row[1]
+
+    def build() -> AnySelect:
+        mine = func.count(case((col(AnalyticsRun.subject) == bindparam("subject", type_=Text), 1)))
+        own = col(AnalyticsRun.org_id) == ORG_PARAM, col(AnalyticsRun.status) == _RUNNING
+        return select(mine.label("mine"), func.count().label("all")).where(*own)
+
+    [row] = await session.fetch("analytics_runs_running", build, subject=subject)
+    return row.mine, row.all
 
 
 async def touch_conversation(session: TenantSession, subject: str, conversation_id: str, moment: datetime) -> bool:
@@ -53,26 +58,42 @@ async def free_key(session: TenantSession, run: AnalyticsRun) -> None:
 
 async def last_plan(session: TenantSession, subject: str, conversation_id: str) -> AnyRow:
     """The plan of the newest question of the conversation that was answered by one, with the question's `id`."""
-    wanted = (
-        select(col(AnalyticsRun.id), col(AnalyticsRun.plan))
-        .where(
-            col(AnalyticsRun.org_id) == session.org_id,
-            col(AnalyticsRun.subject) == subject,
-            col(AnalyticsRun.conversation_id) == conversation_id,
-            col(AnalyticsRun.status) == AnalyticsRunStatus.SUCCEEDED.value,
-            col(AnalyticsRun.plan).is_not(None),
+
+    def build() -> AnySelect:
+        return (
+            select(col(AnalyticsRun.id), col(AnalyticsRun.plan))
+            .where(
+                col(AnalyticsRun.org_id) == ORG_PARAM,
+                col(AnalyticsRun.subject) == bindparam("subject", type_=Text),
+                col(AnalyticsRun.conversation_id) == bindparam("conversation", type_=Identifier),
+                col(AnalyticsRun.status) == AnalyticsRunStatus.SUCCEEDED.value,
+                col(AnalyticsRun.plan).is_not(None),
+            )
+            .order_by(col(AnalyticsRun.created_at).desc(), col(AnalyticsRun.id).desc())
+            .limit(1)
         )
-        .order_by(col(AnalyticsRun.created_at).desc(), col(AnalyticsRun.id).desc())
-        .limit(1)
-    )
-    return await session.row(wanted)
+
+    rows = await session.fetch("analytics_last_plan", build, subject=subject, conversation=conversation_id)
+    return next(iter(rows), None)
 
 
 async def advance(session: TenantSession, run: AnalyticsRun, values: Mapping[str, AnyValue]) -> bool:
     """Change the run for the process that works on it. False where that is another one, or none any more."""
-    held = col(AnalyticsRun.holder) == run.holder, col(AnalyticsRun.status) == _RUNNING
-    changed = update(AnalyticsRun).where(*_own(session, run.subject, run.id), *held).values(**values)
-    return bool(await session.execute(changed))
+    names = tuple(sorted(values))
+
+    def build() -> AnyStatement:
+        held = (
+            col(AnalyticsRun.org_id) == ORG_PARAM,
+            col(AnalyticsRun.id) == bindparam("run", type_=Identifier),
+            col(AnalyticsRun.subject) == bindparam("subject", type_=Text),
+            col(AnalyticsRun.holder) == bindparam("held_by", type_=Identifier),
+            col(AnalyticsRun.status) == _RUNNING,
+        )
+        return update(AnalyticsRun).where(*held).values(new_values(AnalyticsRun, names))
+
+    new = {f"new_{name}": value for name, value in values.items()}
+    known = {"run": run.id, "subject": run.subject, "held_by": run.holder}
+    return bool(await session.change(("advance analytics run", names), build, **new, **known))
 
 
 async def append(session: TenantSession, run_id: str, first: int, steps: Sequence[tuple[EventType, AnyValue]]) -> None:

@@ -7,11 +7,13 @@ Each kind of work has a table; an organization that has nothing due has no row t
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import func, select, union_all, update
-from sqlmodel import col
+from sqlalchemy import bindparam, func, select, union_all, update
+from sqlmodel import UTCDateTime, col
 
+from storage.expressions import AnySelect
 from storage.new_rows import new_row
 from storage.queries.records import insert_missing
+from storage.statements import ORG_PARAM
 from storage.tables import AnalyticsWatch, ChatWatch, ReminderWatch, ReportWatch
 from storage.tenancy.sessions import TenantSession
 
@@ -21,9 +23,11 @@ Watch = type[AnalyticsWatch] | type[ChatWatch] | type[ReminderWatch] | type[Repo
 async def watch(session: TenantSession, table: Watch, moment: datetime) -> None:
     """Have processes look at the organization at this moment, unless they will sooner.
 
-    It comes under the organization's lock, which an event takes too: that keeps the reckoning of those who look
+    It comes behind the organization's lock, which an event takes too: that keeps the reckoning of those who look
     (`put_off`) before or behind this transaction.
     """
+    if await is_watched(session, table, moment):
+        return
     if not await insert_missing(session, new_row(table, org_id=session.org_id, next_at=moment)):
         own = col(table.org_id) == session.org_id, col(table.next_at) > moment
         await session.execute(update(table).where(*own).values(next_at=moment))
@@ -31,8 +35,12 @@ async def watch(session: TenantSession, table: Watch, moment: datetime) -> None:
 
 async def is_watched(session: TenantSession, table: Watch, moment: datetime) -> bool:
     """Says whether processes look at the organization at this moment, or sooner."""
-    own = col(table.org_id) == session.org_id, col(table.next_at) <= moment
-    return bool(await session.rows(select(col(table.org_id)).where(*own)))
+
+    def build() -> AnySelect:
+        due = col(table.next_at) <= bindparam("moment", type_=UTCDateTime())
+        return select(col(table.org_id)).where(col(table.org_id) == ORG_PARAM, due)
+
+    return bool(await session.fetch(("is watched", table), build, moment=moment))
 
 
 async def organizations_to_look_at(session: TenantSession, table: Watch, moment: datetime) -> Sequence[str]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from random import Random
 from time import monotonic
@@ -17,6 +19,7 @@ from sqlalchemy import text, update
 from sqlmodel import col
 
 from contract.analytics_events import AnalyticsPlanner
+from contract.errors import Unavailable
 from contract.limits import RUN_EVENT_ROWS_MAX, RUNS_PER_ORGANIZATION
 from jobs import analytics_upkeep
 from resolvers.analytics_inputs import AnalyticsQuery
@@ -24,9 +27,12 @@ from resolvers.questions.plans import Declined, Plan, Question
 from resolvers.shared.context import Context
 from schema.adapters.strawberry import to_camel_case
 from storage.base import new_id, now
+from storage.connection_pool import Taken
 from storage.queries import analytics_runs as statements
 from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun, AnalyticsWatch, Deal
+from storage.tenancy.sessions import TenantSession
 from tests.analytics.asking import STREAMED, Asker, Reader, another_process, events_of, use
+from tests.support.statements import statements as sent_to
 from tests.support.tenants import Tenant
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -155,6 +161,65 @@ async def test_where_there_is_one_writer_an_answer_that_writes_waits_for_no_requ
     assert [event.event for event in await asker(one).stream()] == ORDER
     assert len(come) == 2, "when the statement is told, and at the end"
     assert monotonic() - began < 30, "it waited for nobody's patience to be over"
+
+
+async def test_an_answer_is_looked_at_once_for_each_thing_that_is_new(one: Tenant) -> None:
+    """Decision 1198: twenty at a time are others' business."""
+    await asker(one).stream()
+    with sent_to(one.gateway.world.database) as sent:
+        await asker(one).stream()
+    looks = [text for text in sent if "analytics_events.sequence > " in text]
+    assert 1 <= len(looks) <= 3, "what began it, what is planned, the end"
+    assert [text for text in sent if "max(analytics_events.sequence) AS max_1" in text] == []
+    assert [text for text in sent if "SELECT analytics_runs." in text] == [], "what is known of it"
+
+
+async def test_a_follower_reads_batch_after_batch(one: Tenant, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.queries.analytics_runs.BATCH", 3)
+    reader.plan = a_list()
+    await one.add(*(Deal(name=str(n)) for n in range(RUN_EVENT_ROWS_MAX + 1)))
+    events = await asker(one).stream()
+    assert [event.id for event in events] == list(range(1, 10))
+    again = await asker(one).follow(events[0].data["run_id"], after=2)
+    assert [event.id for event in again] == list(range(3, 10))
+
+
+async def test_the_end_has_its_number_though_nobody_knows_whether_a_step_was_committed(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer of the database is lost behind the commit; the run fails, and its steps have no gap and no twin."""
+    writing, come = Context.writing, list[str]()
+
+    @asynccontextmanager
+    async def lost(ctx: Context) -> AsyncIterator[TenantSession]:
+        async with writing(ctx) as session:
+            yield session
+        come.append("a commit")
+        if len(come) == 2:  # that of the plan and the statement
+            raise Unavailable()
+
+    monkeypatch.setattr(Context, "writing", lost)
+    events = await asker(one).stream()
+    assert [event.event for event in events] == ["run_started", "plan", "sql", "error", "run_finished"]
+    assert [event.id for event in events] == [1, 2, 3, 4, 5]
+
+
+async def test_the_statement_of_an_answer_gives_way_to_others_and_nothing_else_does(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decision 1197: on SQLite, whose threads share the processor with the loop."""
+    connections, found = one.gateway.world.database.connections, list[bool]()
+    take = connections.take
+
+    async def noted(group: str = "", *, writing: bool = False) -> Taken:
+        taken = await take(group, writing=writing)
+        found.append(taken.gives_way)
+        return taken
+
+    monkeypatch.setattr(connections, "take", noted)
+    await asker(one).stream()
+    assert sum(found) == (one.gateway.world.database.dialect == "sqlite")
+    assert len(found) > 5
 
 
 async def test_both_surfaces_tell_the_same_steps(one: Tenant, reader: Reader) -> None:

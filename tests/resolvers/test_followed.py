@@ -14,7 +14,9 @@ import pytest
 from contract.errors import Unavailable
 from resolvers.shared import followed as module
 from resolvers.shared.context import Context
-from resolvers.shared.followed import Log, LogState, Moved, followed
+from resolvers.shared.followed import Log, LogState, Moved, followed, moves_of
+from storage.tenancy.sessions import TenantSession
+from storage.watched_rows import WatchedRows
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -40,7 +42,7 @@ class Source:
 
     @property
     def log(self) -> Log[Entry]:
-        return Log(self._behind, self._state, lambda number: Entry(number, "last"), "last", self._moves)
+        return Log(self._behind, 20, self._state, lambda number: Entry(number, "last"), "last", self._moves)
 
     @contextmanager
     def _channel(self, _organization: str) -> Iterator[None]:
@@ -61,7 +63,7 @@ class Source:
 
     @contextmanager
     def _moves(self, _channel: Any) -> Iterator[Moved]:
-        async def moved() -> None:
+        async def moved(_sequence: int) -> None:
             await self.moved.wait()
             self.moved.clear()
 
@@ -90,3 +92,51 @@ async def test_the_last_entry_comes_though_the_database_was_away_when_it_was_tol
         source.moved.set()
         await following
     assert found == [1, 2]
+
+
+@dataclass(frozen=True)
+class Head:
+    """How far a log is, as rows tell it."""
+
+    id: str
+    last: int
+
+
+async def test_who_follows_a_log_is_woken_by_what_was_not_given_yet_and_by_its_end_alone() -> None:
+    """Decision 1198."""
+    stored = [Head("a", 1)]
+
+    async def read(_session: Any, ids: Sequence[str]) -> Sequence[Head]:
+        return [head for head in stored if head.id in ids]
+
+    rows: WatchedRows[Head] = WatchedRows(read, lambda: None, lambda: None)
+    with moves_of(rows, "a", lambda head: head.last) as moved:
+        await rows.look(cast(TenantSession, None))
+        waiting = asyncio.create_task(moved(1))
+        await asyncio.sleep(0.01)
+        assert not waiting.done(), "the first look found what was given"
+        stored[0] = Head("a", 2)
+        await rows.look(cast(TenantSession, None))
+        await asyncio.wait_for(waiting, 5)
+        stored[0] = Head("a", 3)
+        await rows.look(cast(TenantSession, None))
+        await asyncio.wait_for(moved(2), 5)  # which came between a look of its own and this
+        waiting = asyncio.create_task(moved(3))
+        stored.clear()
+        await rows.look(cast(TenantSession, None))
+        await asyncio.wait_for(waiting, 5)
+
+
+async def test_a_log_is_looked_at_again_without_a_move_where_a_batch_was_full() -> None:
+    source = Source([Entry(number, "any") for number in range(1, 41)] + [Entry(41, "last")])
+    asked: list[int] = []
+    behind = source._behind
+
+    async def in_batches(session: Any, number: int) -> Sequence[Entry]:
+        asked.append(number)
+        return (await behind(session, number))[:20]
+
+    source._behind = in_batches  # type: ignore[method-assign]  # of this one
+    async with asyncio.timeout(5):
+        assert [entry.sequence async for entry in followed(source.ctx, source.log, 0)] == list(range(1, 42))
+    assert asked == [0, 20, 40]

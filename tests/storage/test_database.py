@@ -224,7 +224,7 @@ async def test_what_a_closed_connection_refuses_is_unavailable_and_no_text_of_a_
         await mistaken()
     async with database.reading(org) as reading:
         await reading.find(Account)
-        for at_hand in database.connections._at_hand:
+        for at_hand in database.connections._at_hand.drivers:
             at_hand.terminate()
         with pytest.raises(ConnectionResetError):
             await reading.find(Account)

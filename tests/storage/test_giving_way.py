@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from storage.adapters.aiosqlite import step_back
 from storage.connection_pool import Taken, giving_way
 from storage.database import Database
 
+_LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) SELECT sum(i) FROM n"
 ORG = "11111111-1111-4111-8111-111111111111"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="threads have a rank on Linux alone")
 
@@ -53,8 +55,20 @@ async def _wrote(database: Database, *, is_long: bool) -> tuple[aiosqlite.Connec
 async def test_a_thread_steps_back_alone(tmp_path: Path) -> None:
     before = os.getpriority(os.PRIO_PROCESS, 0)
     async with aiosqlite.connect(tmp_path / "a.db") as one, aiosqlite.connect(tmp_path / "a.db") as other:
-        await step_back(one, 3)
-        assert [_nice(one), _nice(other), os.getpriority(os.PRIO_PROCESS, 0)] == [before + 3, before, before]
+        await step_back(one)
+        assert [_nice(one), _nice(other), os.getpriority(os.PRIO_PROCESS, 0)] == [min(before + 10, 19), before, before]
+
+
+async def test_a_long_statement_of_one_that_stepped_back_looks_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = list[int]()
+    monkeypatch.setattr(os, "sched_yield", lambda: looks.append(threading.get_ident()))
+    async with aiosqlite.connect(":memory:") as driver:
+        await step_back(driver)
+        await driver.execute_fetchall("SELECT 1")
+        assert looks == []
+        await driver.execute_fetchall(_LONG)
+        assert len(looks) > 10
+        assert set(looks) == {driver._thread.ident}
 
 
 async def test_only_what_takes_long_gives_way_and_its_connection_is_used_by_nobody_else(database: Database) -> None:
@@ -63,32 +77,26 @@ async def test_only_what_takes_long_gives_way_and_its_connection_is_used_by_nobo
     long, nicer = await _wrote(database, is_long=True)
     assert nicer == min(10, 19 - os.getpriority(os.PRIO_PROCESS, 0))
     assert long is not short
-    assert await _is_closed(long)
     assert await _wrote(database, is_long=False) == (short, 0)
     with giving_way(True):
         taken = await database.connections.take()
-    assert taken.driver is short
+    assert taken.driver is long
     await database.connections.give_back(taken)
+    assert await _wrote(database, is_long=True) == (long, nicer)
 
 
-async def test_a_commit_is_told_and_the_next_may_write_while_the_connection_is_closed(
+async def test_those_that_give_way_are_closed_when_nobody_uses_them(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    may_close, told = asyncio.Event(), list[str]()
-    close = aiosqlite.Connection.close
-
-    async def slow(driver: aiosqlite.Connection) -> None:
-        await may_close.wait()
-        await close(driver)
-
-    monkeypatch.setattr(aiosqlite.Connection, "close", slow)
-    database.committed.append(told.append)
+    monkeypatch.setattr(connection_pool, "IDLE_SECONDS", 0.01)
+    short, _ = await _wrote(database, is_long=False)
     long, _ = await _wrote(database, is_long=True)
-    await _wrote(database, is_long=False)
-    assert told == [ORG, ORG]
-    may_close.set()
-    await database.close()
     assert await _is_closed(long)
+    assert (await _wrote(database, is_long=False))[0] is short
+    again, _ = await _wrote(database, is_long=True)
+    await database.close()
+    assert await _is_closed(again)
+    assert await _is_closed(short)
 
 
 async def test_who_is_cancelled_at_the_commit_tells_others_to_look(
@@ -115,7 +123,7 @@ async def test_a_thread_that_cannot_step_back_leaves_no_connection(
 ) -> None:
     opened: list[aiosqlite.Connection] = []
 
-    async def cancelled(driver: aiosqlite.Connection, _by: int) -> None:
+    async def cancelled(driver: aiosqlite.Connection) -> None:
         opened.append(driver)
         raise asyncio.CancelledError
 
