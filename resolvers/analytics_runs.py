@@ -286,7 +286,7 @@ def _deleted(run_id: str, sequence: int) -> AnalyticsEvent:
 async def finished(ctx: Context, run: AnalyticsRun) -> AnalyticsRun:
     """The question once it has come to its end. Raises NotFound where it was deleted meanwhile."""
     with ctx.services.pacing.aside():
-        async for _ in _followed(ctx, run.id, 1):
+        async for _ in _followed(ctx, run.id, 0):
             pass
     return await _own(ctx, run.id)
 

@@ -85,6 +85,7 @@ class Log(Generic[EntryT]):
 async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterator[EntryT]:
     """The entries behind a number as they come; of a log that is deleted meanwhile its end alone."""
     state = LogState.GOING
+    given = 0  # the number behind which it begins is the reader's word: the log may end before it
     entries: Sequence[EntryT]
     look = _looked_in_turn if log.gives_way else _looked
     with ctx.services.feed.channel(ctx.org_id) as channel, log.moves(channel) as moved:
@@ -100,12 +101,12 @@ async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterat
                     yield log.gone(sequence + 1)
                 return
             for entry in entries:
-                sequence = entry.sequence
+                sequence = given = entry.sequence
                 yield entry
                 if entry.type == log.last:
                     return
             if len(entries) < log.batch and state is LogState.GOING:
-                await moved(sequence)
+                await moved(given)
 
 
 async def _looked_in_turn(

@@ -37,7 +37,7 @@ _READ: Final = {name: frozenset({"", "org_id", *table.columns}) for name, table 
 
 
 def _give_way() -> None:
-    """Have this thread step back: it holds nothing that others wait for (decision 1197)."""
+    """Have this thread step back (decision 1197)."""
     step_back(_NICER)
 
 

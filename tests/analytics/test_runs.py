@@ -174,6 +174,22 @@ async def test_an_answer_is_looked_at_once_for_each_thing_that_is_new(one: Tenan
     assert [text for text in sent if "SELECT analytics_runs." in text] == [], "what is known of it"
 
 
+@pytest.mark.parametrize("after", [7, 8, 9, 100])
+async def test_who_names_a_number_that_is_to_come_or_never_does_is_there_until_the_end(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """A run that goes on has numbers that nobody knows yet."""
+    reader = use(monkeypatch, Reader(), going=False)
+    [started] = await asker(one).begin()
+    following = asyncio.create_task(asker(one).follow(started.data["run_id"], after))
+    await asyncio.sleep(0.1)
+    assert not following.done()
+    reader.going.set()
+    async with asyncio.timeout(10):
+        found = await following
+    assert [event.id for event in found] == list(range(after + 1, 9))
+
+
 async def test_a_follower_reads_batch_after_batch(one: Tenant, reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storage.queries.analytics_runs.BATCH", 3)
     reader.plan = a_list()
