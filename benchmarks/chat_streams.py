@@ -60,6 +60,7 @@ class Model:
         while not ended.done():
             writer.write(_chunk("so "))
             await asyncio.wait({ended}, timeout=pause)
+        ended.exception()  # asked for: one that was cut has ended as well
         self.left[text] = time.monotonic()
 
 
