@@ -153,10 +153,9 @@ class Work:
         prepared = prepare(plan.query, frozenset(ctx.caller.scopes), present)
         statement = prepared.statement(ctx.services.database.dialect)
         await self._tell_plan(planner, statement, plan.query.plan, plan.assumptions, follows)
-        async with ctx.reads(points(ANALYZED)):
+        async with ctx.reads(points(ANALYZED)), ctx.reading() as session:
             with giving_way(True):
-                async with ctx.reading() as session:
-                    result = await answer(prepared, session, statement, plan.chart)
+                result = await answer(prepared, session, statement, plan.chart)
         return _succeeded(result, explain(plan.query, result))
 
     async def _ran_statement(self, planner: AnalyticsPlanner, written: Written) -> _Ending:
@@ -183,11 +182,8 @@ class Work:
         values: dict[str, AnyValue] = {name: planned[name] for name in ("planner", "assumptions", "follows_run_id")}
         values |= {"plan": query, "parameters": told["parameters"]}
         values["sql"] = {name: value for name, value in told.items() if name != "parameters"}
-        await self._tell(values, (EventType.PLAN, planned), *notices, (EventType.SQL, told))
-
-    async def _tell(self, values: Mapping[str, AnyValue], *steps: Step) -> None:
-        """Write steps, each with the next number, and what is kept of them. Raises _Lost."""
-        await self._write({**values, "leased_until": now() + LEASE}, steps)
+        values["leased_until"] = now() + LEASE
+        await self._write(values, [(EventType.PLAN, planned), *notices, (EventType.SQL, told)])
 
     async def _look(self) -> _Ending:
         """Keep the lease, and give the end that comes from elsewhere. Raises _Lost, or what became of the caller."""
@@ -249,7 +245,7 @@ class Work:
             await self._write(values, [*ending.steps, finished])
 
     async def _write(self, values: Mapping[str, AnyValue], steps: Sequence[Step]) -> None:
-        """Change the run, and append steps. Raises _Lost."""
+        """Change the run, and append steps, each with the next number. Raises _Lost."""
         known, self._sequence = self._sequence, None
         async with self._ctx.writing() as session:
             if not await statements.advance(session, self._run, values):

@@ -4,7 +4,7 @@ Their parameters are named after the table's attributes. `inside` an organizatio
 organization are pinned to it, the directory's that are shared among them; the directory's own sessions pin nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -18,7 +18,7 @@ from sqlmodel import SQLModel, UTCDateTime
 
 from storage.base import Tenant
 from storage.expressions import AnyColumn, AnySelect, Values
-from storage.statements import ORG_PARAM, AnyRow, encoder
+from storage.statements import ORG_PARAM, AnyRow, AnyValue, encoder
 from storage.tenancy.guard import SHARED_TABLES
 
 AnyTable = Any
@@ -75,6 +75,11 @@ def new_values(model: type[SQLModel], names: Sequence[str]) -> dict[AnyColumn, A
     """Have these columns get the parameters `new_` and their attributes' names."""
     stored = {a.key: a.columns[0] for a in _mapped(model)}
     return {stored[name]: bindparam(f"new_{name}", type_=stored[name].type) for name in names}
+
+
+def new_parameters(changes: Mapping[str, AnyValue]) -> Values:
+    """The parameters of that."""
+    return {f"new_{name}": value for name, value in changes.items()}
 
 
 def deleting(model: type[SQLModel], *, inside: bool) -> AnyTable:

@@ -18,7 +18,7 @@ from storage.new_rows import new_row
 from storage.queries.filtering import in_list
 from storage.rows import AnalyticsEventRow
 from storage.statements import ORG_PARAM, AnyRow, AnyStatement, AnyValue
-from storage.table_statements import new_values
+from storage.table_statements import new_parameters, new_values
 from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun
 from storage.tenancy.sessions import TenantSession
 
@@ -91,9 +91,8 @@ async def advance(session: TenantSession, run: AnalyticsRun, values: Mapping[str
         )
         return update(AnalyticsRun).where(*held).values(new_values(AnalyticsRun, names))
 
-    new = {f"new_{name}": value for name, value in values.items()}
     known = {"run": run.id, "subject": run.subject, "held_by": run.holder}
-    return bool(await session.change(("advance analytics run", names), build, **new, **known))
+    return bool(await session.change(("advance analytics run", names), build, **new_parameters(values), **known))
 
 
 async def append(session: TenantSession, run_id: str, first: int, steps: Sequence[tuple[EventType, AnyValue]]) -> None:

@@ -17,7 +17,7 @@ from storage.queries.chat_threads import PRUNED
 from storage.queries.filtering import in_list
 from storage.rows import ChatEventRow, ChatRunRow
 from storage.statements import ORG_PARAM, AnyStatement, AnyValue
-from storage.table_statements import new_values
+from storage.table_statements import new_parameters, new_values
 from storage.tables import ChatEvent, ChatRun, ChatStep
 from storage.tenancy.sessions import TenantSession
 
@@ -85,9 +85,8 @@ async def advance(session: TenantSession, run: ChatRun, events: Sequence[Said], 
         )
         return update(ChatRun).where(*held).values(new_values(ChatRun, names))
 
-    new = {f"new_{name}": value for name, value in changed.items()}
     known = {"run": run.id, "held_by": run.holder, "known": run.last_sequence}
-    if not await session.change(("advance chat run", names), build, **new, **known):
+    if not await session.change(("advance chat run", names), build, **new_parameters(changed), **known):
         return False
     await append(session, run, run.last_sequence, events)
     return True

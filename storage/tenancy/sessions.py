@@ -204,7 +204,7 @@ class TenantSession:
         names = tuple(sorted(changes))
         key = table_statements.key_of(model, row, inside=self._is_inside)
         build = partial(table_statements.updating, model, names, inside=self._is_inside)
-        new = {f"new_{name}": value for name, value in changes.items()}
+        new = table_statements.new_parameters(changes)
         if not await self.change(("update", model, names), build, **new, **key):
             raise Conflict("The record has been deleted meanwhile")
         changed: RowT = row._replace(**changes)  # type: ignore[attr-defined]  # a named tuple

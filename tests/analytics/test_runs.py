@@ -27,11 +27,11 @@ from resolvers.questions.plans import Declined, Plan, Question
 from resolvers.shared.context import Context
 from schema.adapters.strawberry import to_camel_case
 from storage.base import new_id, now
-from storage.connection_pool import Taken
 from storage.queries import analytics_runs as statements
 from storage.tables import AnalyticsConversation, AnalyticsEvent, AnalyticsRun, AnalyticsWatch, Deal
 from storage.tenancy.sessions import TenantSession
 from tests.analytics.asking import STREAMED, Asker, Reader, another_process, events_of, use
+from tests.support.connections import taken_from
 from tests.support.statements import statements as sent_to
 from tests.support.tenants import Tenant
 
@@ -224,17 +224,10 @@ async def test_the_statement_of_an_answer_gives_way_to_others_and_nothing_else_d
     one: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Decision 1197: on SQLite, whose threads share the processor with the loop."""
-    connections, found = one.gateway.world.database.connections, list[bool]()
-    take = connections.take
-
-    async def noted(group: str = "", *, writing: bool = False) -> Taken:
-        taken = await take(group, writing=writing)
-        found.append(taken.gives_way)
-        return taken
-
-    monkeypatch.setattr(connections, "take", noted)
+    database = one.gateway.world.database
+    found = taken_from(database.connections, monkeypatch)
     await asker(one).stream()
-    assert sum(found) == (one.gateway.world.database.dialect == "sqlite")
+    assert sum(taken.gives_way for taken, _ in found) == (database.dialect == "sqlite")
     assert len(found) > 5
 
 

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from resolvers.shared.inputs import Input, problems_of
 from resolvers.upsert_rows import ACCOUNTS, AT_A_TIME, CONTACTS, DEALS, LEADS, Kind
 from storage.base import new_id
-from storage.connection_pool import Taken
 from storage.tables import (
     Account,
     Contact,
@@ -25,6 +24,7 @@ from storage.tables import (
     StageChange,
     Tag,
 )
+from tests.support.connections import taken_from
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
 
@@ -346,20 +346,14 @@ async def test_as_many_statements_for_ten_times_the_rows(one: Tenant) -> None:
 @pytest.mark.parametrize("keyed", [False, True])
 async def test_many_rows_give_way_on_the_processor(one: Tenant, keyed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Decision 1194: on SQLite, whose threads share the processor with the loop."""
-    connections, found = one.gateway.world.database.connections, list[bool]()
-    take = connections.take
-
-    async def noted(group: str = "", *, writing: bool = False) -> Taken:
-        taken = await take(group, writing=writing)
-        found.append(taken.gives_way and writing)
-        return taken
-
-    monkeypatch.setattr(connections, "take", noted)
+    database = one.gateway.world.database
+    found = taken_from(database.connections, monkeypatch)
     for size, expected in ((AT_A_TIME, 0), (AT_A_TIME + 1, 1)):
         headers = one.headers() | ({"Idempotency-Key": new_id()} if keyed else {})
         rows = [{"externalKey": f"{size} {n}", "name": "made"} for n in range(size)]
         assert (await one.ask(upsert("accounts"), headers, rows=rows))["created"] == size
-        assert sum(found) == (expected if one.gateway.world.database.dialect == "sqlite" else 0)
+        giving_way = sum(writing and taken.gives_way for taken, writing in found)
+        assert giving_way == (expected if database.dialect == "sqlite" else 0)
 
 
 async def test_a_thousand_rows_fit_and_one_more_does_not(one: Tenant) -> None:

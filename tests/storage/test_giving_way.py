@@ -14,8 +14,9 @@ import pytest
 
 from storage import connection_pool
 from storage.adapters.aiosqlite import step_back
-from storage.connection_pool import Taken, giving_way
+from storage.connection_pool import giving_way
 from storage.database import Database
+from tests.support.connections import taken_from
 
 _LONG = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) SELECT sum(i) FROM n"
 ORG = "11111111-1111-4111-8111-111111111111"
@@ -160,19 +161,16 @@ async def _is_cancelled(database: Database) -> None:
 
 @pytest.mark.parametrize(("ends", "error"), [(_raises, LookupError), (_is_cancelled, asyncio.CancelledError)])
 async def test_a_write_that_fails_leaves_nothing(
-    database: Database, ends: Callable[[Database], Awaitable[None]], error: type[BaseException]
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    ends: Callable[[Database], Awaitable[None]],
+    error: type[BaseException],
 ) -> None:
-    opened: list[Taken] = []
-    take = database.connections.take
-
-    async def noted(group: str = "", *, writing: bool = False) -> Taken:
-        opened.append(await take(group, writing=writing))
-        return opened[-1]
-
-    database.connections.take = noted  # type: ignore[method-assign, assignment]  # as much of it as is asked
+    monkeypatch.setattr(connection_pool, "IDLE_SECONDS", 0.01)
+    opened = taken_from(database.connections, monkeypatch)
     with pytest.raises(error):
         await asyncio.create_task(ends(database))
-    [taken] = opened
+    [(taken, _)] = opened
     assert await _is_closed(taken.driver)
     assert database.connections.state.in_use == 0
     driver, _ = await _wrote(database, is_long=False)
