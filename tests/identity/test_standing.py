@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import pytest
@@ -35,6 +35,7 @@ class Provider:
 
     issuer: str = "urn:provider"
     has_key: bool = True
+    ends_at: int = field(default_factory=lambda: int(time.time()) + 60)
 
     async def verify(self, token: str) -> Claims:
         found = self.known(token)
@@ -46,7 +47,7 @@ class Provider:
         if not self.has_key or token.count(".") == 2:
             return None
         scopes = frozenset(str(scope) for scope in Role.MEMBER.scopes)
-        return Claims(token, ("org_one",), scopes, f"Name of {token}", None, 1, int(time.time()) + 60, self.issuer)
+        return Claims(token, ("org_one",), scopes, f"Name of {token}", None, 1, self.ends_at, self.issuer)
 
 
 async def _login(world: World) -> str:
