@@ -97,7 +97,7 @@ class Runtime(Core):
             pacing=pacing,
             notifications=self.ports.notifications,
             artifacts=self.artifacts,
-            feed=ChangeFeed(self.database, settings.database_listen_url.get_secret_value() or None),
+            feed=ChangeFeed(self.database, settings.database_listen_url.get_secret_value() or None, pacing.paced),
             sequencing=self.ports.sequencing,
             outbound=self.outbound,
             credentials_max=settings.credentials_max,

@@ -7,7 +7,7 @@ too few changes nothing but the delay.
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import Context
 from itertools import takewhile
@@ -38,15 +38,21 @@ _AT_ONCE = 2
 would keep as many open, none of them ever idle long enough to be closed, with the memory that each has."""
 
 Turn = AbstractAsyncContextManager[object]
+Work = Callable[[], Coroutine[object, object, None]]
+Paced = Callable[[Work], Awaitable[None]]
+
+
+async def _at_once(work: Work) -> None:
+    await work()
 
 
 class Channel:
     """One organization's news. It is read once for all that follow it, who hold nothing of the database meanwhile."""
 
-    def __init__(self, database: Database, organization: str, turn: Turn) -> None:
+    def __init__(self, database: Database, organization: str, turn: Turn, paced: Paced) -> None:
         self.readers = 0
         self._database = database
-        self._turn = turn
+        self._turn, self._paced = turn, paced
         self._organization = organization
         self._woken = asyncio.Event()
         self._news = asyncio.Event()
@@ -123,15 +129,8 @@ class Channel:
     async def _read_on(self) -> None:
         try:
             while True:
-                self._woken.clear()
                 with suppress(Unavailable, TimedOut):
-                    for runs in self._runs:
-                        if runs.any:
-                            async with self._looking() as session:
-                                await runs.look(session)
-                    if self._is_log_read:
-                        await self._read_log()
-                    await self._read_jobs()
+                    await (self._read() if self._woken.is_set() else self._paced(self._read))
                 with suppress(TimeoutError):
                     async with asyncio.timeout(PAUSE_SECONDS * _vary(0.8, 1.0)):
                         await self._woken.wait()
@@ -139,6 +138,17 @@ class Channel:
             self._tell()
             for runs in self._runs:
                 runs.end()
+
+    async def _read(self) -> None:
+        """Look at everything that somebody waits for."""
+        self._woken.clear()
+        for runs in self._runs:
+            if runs.any:
+                async with self._looking() as session:
+                    await runs.look(session)
+        if self._is_log_read:
+            await self._read_log()
+        await self._read_jobs()
 
     @asynccontextmanager
     async def _looking(self) -> AsyncIterator[TenantSession]:
@@ -177,10 +187,11 @@ class ChangeFeed:
     """The channels of one process: each lives as long as somebody reads it.
 
     `listen_url` is where PostgreSQL is listened to, where that is another address than that of the statements.
+    `paced` does work that requests go before: a look that nobody called for (decision 1199).
     """
 
-    def __init__(self, database: Database, listen_url: str | None = None) -> None:
-        self._database = database
+    def __init__(self, database: Database, listen_url: str | None = None, paced: Paced = _at_once) -> None:
+        self._database, self._paced = database, paced
         self._listen_url = database.url if listen_url is None else make_url(listen_url)
         self._channels: dict[str, Channel] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -204,7 +215,7 @@ class ChangeFeed:
         """The organization's channel, for one reader."""
         found = self._channels.get(organization)
         if found is None:
-            found = self._channels[organization] = Channel(self._database, organization, self._turn)
+            found = self._channels[organization] = Channel(self._database, organization, self._turn, self._paced)
         found.readers += 1
         try:
             yield found

@@ -18,6 +18,7 @@ from providers.openai_chat import OpenaiChat
 from resolvers.chat_log import keep
 from resolvers.chat_work import Work
 from resolvers.shared.leases import Lease
+from resolvers.shared.pacing import Pacing
 from storage.base import new_id
 from storage.tables import Account, Activity, ChatEvent, ChatMessage, ChatRun, ChatStep, Deal, ModelUsage
 from tests.chat.chatting import Chatter, another_process, text_of
@@ -151,8 +152,13 @@ async def test_an_answer_leaves_no_ring_that_waits_for_the_garbage_collector(one
             gc.enable()
 
 
-async def test_a_run_is_kept_for_who_works_on_it_and_for_nobody_else(one: Tenant) -> None:
-    """Renewed are the leases of these holders whose runs go on; a holder that lost its run hears so."""
+async def test_a_run_is_kept_for_who_works_on_it_and_for_nobody_else(
+    one: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Renewed are the leases of these holders whose runs go on; a holder that lost its run hears so.
+
+    Requests go before it (decision 1199).
+    """
     async with (
         serving(lambda _: streamed(delta(content="Once upon a time"), stays=True)) as server,
         another_process(one.gateway, OpenaiChat(f"{server.url}/v1", "small", KEY)) as process,
@@ -169,8 +175,16 @@ async def test_a_run_is_kept_for_who_works_on_it_and_for_nobody_else(one: Tenant
                     )
                 )
 
+        paced, pacing = Pacing.paced, list[str]()
+
+        def noted(self: Pacing, work: Any, **options: Any) -> Any:
+            pacing.append(work.__qualname__)
+            return paced(self, work, **options)
+
+        monkeypatch.setattr(Pacing, "paced", noted)
         before = await run()
         assert await keep(services, one.id, [before.holder, new_id()]) == {before.holder}
+        assert any(name.startswith(keep.__name__) for name in pacing)
         after = await run()
         assert after.holder == before.holder
         assert after.leased_until > before.leased_until

@@ -12,6 +12,7 @@ from contextlib import ExitStack, asynccontextmanager
 import pytest
 from sqlalchemy import text
 
+from storage import change_feed
 from storage.base import new_id
 from storage.change_feed import ChangeFeed
 from storage.database import Database
@@ -143,3 +144,32 @@ async def test_channels_look_in_turn_on_sqlite(database: Database, monkeypatch: 
                         feed.wake(organization)
                     await asyncio.sleep(0.01)
     assert max(under_way) == 2
+
+
+@only_sqlite
+async def test_a_look_that_nobody_called_for_lets_requests_go_first(
+    database: Database, open_database: Callable[[], Database], org: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a channel that nothing woke; what it finds it finds all the same (decision 1199)."""
+    monkeypatch.setattr(change_feed, "PAUSE_SECONDS", 0.02)
+    may_go = asyncio.Event()
+    waiting: list[int] = []
+
+    async def paced(work: change_feed.Work) -> None:
+        waiting.append(len(waiting))
+        await may_go.wait()
+        await work()
+
+    feed, job = ChangeFeed(database, paced=paced), new_id()
+    with feed.channel(org) as channel, channel.watching(job):
+        async with asyncio.timeout(10):
+            assert await channel.job(job, None) is None  # by a look that was called for
+            told = asyncio.create_task(channel.after(0))
+            while not waiting:
+                await asyncio.sleep(0.01)
+            await note(open_database(), org)  # as another process does, which wakes nobody here
+            await asyncio.sleep(0.1)
+            assert waiting == [0]
+            assert not told.done()
+            may_go.set()
+            assert [event.sequence for event in await told] == [1]
