@@ -65,7 +65,7 @@ class Size:
 
 
 FULL = Profile("chat", Plan(1, 10_000, 20_000, 30_000, 40_000, seed=7), variants=8)
-FULL_SIZE = Size(200, 5, 40, 20, Plan(21, 0, 0, 0, 0, seed=8), 5, 12.0)
+FULL_SIZE = Size(200, 5, 40, 20, Plan(21, 0, 0, 0, 0, seed=8), 8, 12.0)
 QUICK_SIZE = Size(10, 1, 5, 2, Plan(1, 0, 0, 0, 0, seed=8), 1, 0.5)
 _CROWD = 500
 
