@@ -28,6 +28,8 @@ SILENCE_SECONDS = 60.0
 _LOOK_SECONDS = 1.0
 _CLOSING_SECONDS = END_SECONDS - LAST_WORK_SECONDS - 0.5
 """What is left to a worker for its end once its jobs have had their time, before its server's own end comes."""
+_KILLED_SECONDS = 0.3
+"""The seconds that the system has to end one that was killed, at the most: within that half second."""
 
 _log = logging.getLogger(__name__)
 
@@ -73,12 +75,17 @@ class WorkerProcess:
         """
         self._ending.set()
         self._tell_to_end()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds + _CLOSING_SECONDS):
-                await self._ended.wait()
+        await self._waited_for(seconds + _CLOSING_SECONDS)
         if self._process is not None:
             with suppress(ProcessLookupError):
                 self._process.kill()
+            await self._waited_for(_KILLED_SECONDS)
+
+    async def _waited_for(self, seconds: float) -> None:
+        """Wait until the worker has ended, for so many seconds at the most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
 
     def _tell_to_end(self) -> None:
         if self._process is not None:
