@@ -42,10 +42,6 @@ Work = Callable[[], Coroutine[object, object, None]]
 Paced = Callable[[Work], Awaitable[None]]
 
 
-async def _at_once(work: Work) -> None:
-    await work()
-
-
 class Channel:
     """One organization's news. It is read once for all that follow it, who hold nothing of the database meanwhile."""
 
@@ -190,7 +186,7 @@ class ChangeFeed:
     `paced` does work that requests go before: a look that nobody called for (decision 1199).
     """
 
-    def __init__(self, database: Database, listen_url: str | None = None, paced: Paced = _at_once) -> None:
+    def __init__(self, database: Database, listen_url: str | None = None, paced: Paced = lambda work: work()) -> None:
         self._database, self._paced = database, paced
         self._listen_url = database.url if listen_url is None else make_url(listen_url)
         self._channels: dict[str, Channel] = {}
