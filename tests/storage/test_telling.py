@@ -160,8 +160,8 @@ async def test_a_look_that_nobody_called_for_lets_requests_go_first(
         await work()
 
     feed, job = ChangeFeed(database, paced=paced), new_id()
-    with feed.channel(org) as channel, channel.watching(job):
-        async with asyncio.timeout(10):
+    async with feed.running(), asyncio.timeout(10):  # it waits for the channel's last look
+        with feed.channel(org) as channel, channel.watching(job):
             assert await channel.job(job, None) is None  # by a look that was called for
             told = asyncio.create_task(channel.after(0))
             await waits.wait()
