@@ -165,6 +165,7 @@ async def _decided(
 
 
 async def _is_unchanged(session: TenantSession, approval: ChatApproval) -> bool:
+    """Says whether the record is as it was shown; the write looks once more, and locks it (decision 1200)."""
     if approval.record_kind is None or approval.record_id is None:
         return True
     try:

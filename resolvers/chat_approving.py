@@ -213,7 +213,7 @@ async def _written(approval: ChatApproval, ctx: Context) -> tuple[ToolAnswer, li
     if kind is not None and record_id is not None:
 
         async def before(session: TenantSession) -> None:
-            await check_unchanged(session, kind, record_id, version)
+            await check_unchanged(session, kind, record_id, version, lock=True)
 
         key.before = before
     return await asked(

@@ -78,9 +78,11 @@ async def preview_of(ctx: Context, proposal: ToolProposal) -> Preview:
         return await _PREVIEWS[proposal.resolver](session, *proposal.given)
 
 
-async def check_unchanged(session: TenantSession, kind: str, record_id: str, version: int | None) -> None:
-    """Raise PreconditionFailed where the record is gone, or has another version; it is locked until the end."""
-    record = await session.find(MODELS[kind], id=record_id, lock=True)
+async def check_unchanged(
+    session: TenantSession, kind: str, record_id: str, version: int | None, *, lock: bool = False
+) -> None:
+    """Raise PreconditionFailed where the record is gone, or has another version; `lock` keeps it so until the end."""
+    record = await session.find(MODELS[kind], id=record_id, lock=lock)
     if record is None or getattr(record, "version") != version:  # noqa: B009  # which each kind has
         raise PreconditionFailed()
 

@@ -153,7 +153,7 @@ async def delete_thread(ctx: Context, thread_id: str) -> str:
     check_on(ctx)
     async with ctx.writing() as session:
         await lock_organization(session)
-        thread = await _own(ctx, session, thread_id)
+        thread = await _own(ctx, session, thread_id, lock=False)  # a run that ends has its own row first
         stopped, work = await stop_runs(ctx, session, thread_id=thread.id)
     begin(ctx, work)
     if stopped:
@@ -178,11 +178,11 @@ async def _ended(ctx: Context, thread_id: str) -> None:
         await asyncio.sleep(_LOOK_SECONDS)
 
 
-async def _own(ctx: Context, session: TenantSession, thread_id: str) -> ChatThread:
+async def _own(ctx: Context, session: TenantSession, thread_id: str, *, lock: bool = True) -> ChatThread:
     canonical = as_uuid(thread_id)
     thread = None
     if canonical is not None:
-        thread = await session.find(ChatThread, id=canonical, subject=ctx.caller.subject, lock=True)
+        thread = await session.find(ChatThread, id=canonical, subject=ctx.caller.subject, lock=lock)
     if thread is None:
         raise NotFound(field=("id",))
     return thread

@@ -24,6 +24,7 @@ from resolvers import chat_approvals
 from resolvers.chat_previews import PREVIEWED
 from resolvers.chat_taking import take
 from storage.base import new_id, now
+from storage.queries.records import lock_organization
 from storage.tables import (
     Account,
     Activity,
@@ -40,6 +41,7 @@ from storage.tables import (
 from tests.chat.chatting import Chatter, another_process, text_of
 from tests.support.chat_model import ScriptedModel, calls, says
 from tests.support.tenants import Tenant
+from tests.support.waiting import meets_writer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 Approval = dict[str, Any]
@@ -452,6 +454,20 @@ async def test_of_several_each_is_decided_alone_and_five_are_open(
     assert (len(results), refused) == (6, ["too_many_approvals"])
     assert len(model.asked) == 2
     assert len(model.results()) == 7
+
+
+async def test_who_decides_and_who_writes_the_record_do_not_wait_for_each_other(
+    one: Tenant, chat: Chatter, model: ScriptedModel
+) -> None:
+    """A writer locks its record and then the organization, whose lock a decision begins with (decision 1200)."""
+    approval = await note_on(one, chat, model)
+    deal = approval["arguments"]["id"]
+    answer = await meets_writer(
+        one, lambda s: s.find(Deal, id=deal, lock=True), lock_organization, decide(chat, approval)
+    )
+    assert (answer.status_code, answer.json()["status"]) == (200, "approved")
+    await chat.follow(approval["run_id"])
+    assert (await noted(one))[0] == 1
 
 
 async def test_what_cannot_be_written_is_not_proposed(one: Tenant, chat: Chatter, model: ScriptedModel) -> None:

@@ -22,6 +22,7 @@ from storage.tables import ChatEvent, ChatMessage, ChatRun, ChatStep, ChatThread
 from tests.chat.chatting import JSON, Chatter, another_process, events_of, text_of
 from tests.support.chat_model import ScriptedModel, calls, says
 from tests.support.tenants import Tenant
+from tests.support.waiting import meets_writer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -250,6 +251,23 @@ async def test_a_deleted_thread_takes_its_run_along(one: Tenant, chat: Chatter, 
         assert await one.rows(col(column)) == []
     for path in (f"/chat/threads/{thread}", f"/chat/runs/{run['id']}", f"/chat/runs/{run['id']}/events"):
         assert (await chat.call("GET", path)).status_code == 404
+
+
+async def test_who_deletes_a_thread_and_a_run_that_ends_do_not_wait_for_each_other(
+    one: Tenant, chat: Chatter, model: ScriptedModel
+) -> None:
+    """The end of a run is written to its own row and then to its thread's (decision 1200)."""
+    model.plays(says("a", "b")).going.clear()
+    thread = await chat.thread()
+    run = await chat.begin(thread)
+    answer = await meets_writer(
+        one,
+        lambda s: s.find(ChatRun, id=run["id"], lock=True),
+        lambda s: s.find(ChatThread, id=thread, lock=True),
+        chat.call("DELETE", f"/chat/threads/{thread}"),
+    )
+    assert answer.status_code == 204
+    assert await one.rows(col(ChatRun.id)) == []
 
 
 @pytest.mark.parametrize(

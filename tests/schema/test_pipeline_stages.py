@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from storage.queries.records import lock_organization
 from storage.tables import Deal, PipelineStage, StageChange
 from tests.support.tenants import Tenant
+from tests.support.waiting import meets_writer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -129,6 +131,19 @@ async def test_reordering(one: Tenant, two: Tenant) -> None:
     ):
         assert await admin(one, REORDER, ids=wrong) == refused
     assert (await order(one), await order(two)) == ("bca", "xy")
+
+
+async def test_who_reorders_and_who_changes_a_stage_do_not_wait_for_each_other(one: Tenant) -> None:
+    """A writer locks the stage and then the organization, and so does who writes all of them (decision 1200)."""
+    ids = {name: (await admin(one, CREATE, input={"name": name}))["stage"]["id"] for name in "ab"}
+    answer = await meets_writer(
+        one,
+        lambda s: s.find(PipelineStage, id=ids["b"], lock=True),
+        lock_organization,
+        admin(one, REORDER, ids=[ids["b"], ids["a"]]),
+    )
+    assert answer["userErrors"] == []
+    assert await order(one) == "ba"
 
 
 async def test_deleting_closes_the_gap(one: Tenant) -> None:
