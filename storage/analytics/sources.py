@@ -15,6 +15,7 @@ from storage.analytics.expressions import Expressions
 from storage.analytics.refusals import refuse
 from storage.analytics.scopes import Names, Scope, Source, of_table
 from storage.analytics.typed import Typed
+from storage.queries.dialects import AS_STORED
 
 NAMES, SYNTAX, JOINS = GuardLayer.NAMES, GuardLayer.SYNTAX, GuardLayer.JOINS
 PLACE = {"sqlite": "?", "postgresql": "$1"}
@@ -135,6 +136,8 @@ class Sources:
         table = source.table.name
         columns = ", ".join(f'"{table}"."{name}"' for name in source.columns if name in source.used) or '1 AS "one"'
         wall = f'"{table}"."org_id" = {PLACE[self._dialect]}'
+        if self._dialect == "sqlite" and "id" in source.columns:
+            wall += " AND " + AS_STORED.format(f'"{table}"."id"')
         return f'(SELECT {columns} FROM "{table}" WHERE {wall}) AS "{source.alias}"'  # noqa: S608  # as above
 
     def _refuse(self, layer: GuardLayer, reason: str, node: exp.Expr) -> NoReturn:

@@ -29,7 +29,7 @@ _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-_FUNCTIONS: Final = frozenset({*SQL_FUNCTIONS["sqlite"], *NAMES, "like", "current_date"})
+_FUNCTIONS: Final = frozenset({*SQL_FUNCTIONS["sqlite"], *NAMES, "like", "current_date", "likelihood"})
 _STEPS: Final = 100_000
 """Steps of SQLite's machine between two looks at the time: some milliseconds. A look takes the interpreter's lock."""
 _NICER: Final = 19

@@ -32,6 +32,7 @@ from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries.aggregates import Part
 from storage.queries.analytics_fact import Fact, Facts, Join
 from storage.queries.analytics_facts import FACTS, ROLLED_UP, STAY_JOINS, STAY_PARTS, STAY_STAGE
+from storage.queries.dialects import as_stored, unsought
 from storage.queries.filtering import compared
 from storage.queries.numbers import NONE
 from storage.queries.periods import beginning, local_day, zone_of
@@ -146,8 +147,13 @@ class QueryStatement:
             source = outerjoin(source, *facts.joins[name])
         for target, on in inner:
             source = join(source, target, on)
-        statement = select(*columns).select_from(source).where(entity.org_id == ORG_PARAM, *facts.listable.fixed)
+        own = entity.org_id == ORG_PARAM, *facts.listable.fixed, *self._hints(facts)
+        statement = select(*columns).select_from(source).where(*own)
         return statement if self.shape.where == All() else statement.where(_clause(facts, self.shape.where))
+
+    def _hints(self, facts: Facts) -> Sequence[ColumnElement[bool]]:
+        """Conditions that each record meets, for the database alone."""
+        return as_stored(facts.listable.entity)
 
     def _groups(self) -> AnySelect:
         facts, shape, parts = self._facts, self.shape, self._parts()
@@ -212,6 +218,8 @@ class QueryStatement:
         joins += [of_part for part in parts.values() for of_part in part.joins]
         if facts.repeats.intersection(joins):
             columns["record"] = facts.id
+        if facts.number is None:
+            columns = {name: unsought(column) for name, column in columns.items()}  # as keys of aggregates
         columns |= {name: part.column for name, part in parts.items()}
         if beside:
             columns |= {name: cast(null(), Integer) for name in beside} | {"counted": literal_column("1", Integer)}

@@ -19,7 +19,7 @@ from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
 from storage.queries.along_tags import AlongTags, Columns
-from storage.queries.dialects import in_index_order, literal_number, unseen
+from storage.queries.dialects import as_stored, in_index_order, literal_number, unseen
 from storage.queries.filtered_pages import FilteredPage
 from storage.queries.filtering import (
     ALWAYS,
@@ -171,7 +171,8 @@ async def count(session: TenantSession, listable: Listable[Row], condition: Cond
     shape = bind(listable, condition, values)
 
     def build() -> AnySelect:
-        return narrowed(listable.select(ORG_PARAM, func.count().label("total")), listable, shape)
+        statement = listable.select(ORG_PARAM, func.count().label("total")).where(*as_stored(listable.entity))
+        return narrowed(statement, listable, shape)
 
     rows = await session.fetch(("count", listable.name, shape), build, **values)
     return int(rows[0].total)

@@ -95,6 +95,7 @@ FUNCTIONS = {
     "lag": "LAG(value) OVER (ORDER BY name)",
     "lead": "LEAD(name, 2) OVER (PARTITION BY status ORDER BY name)",
     "length": "LENGTH(name)",
+    "likelihood": "LIKELIHOOD(name = 'x', 0.5)",
     "lower": "LOWER(name)",
     "max": "MAX(value * 2)",
     "min": "MIN(close_date)",

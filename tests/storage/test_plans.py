@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -21,12 +22,13 @@ import pytest
 from sqlalchemy import select, text
 from sqlmodel import col
 
-from contract.criteria import EVERYTHING, Compare, Condition, ListQuery, Op, Order, PageWindow, Selection
+from contract.criteria import EVERYTHING, All, Compare, Condition, ListQuery, Op, Order, PageWindow, Selection
 from contract.vocabulary import SortDirection, TimelineKind
 from storage.base import new_id
 from storage.database import Database
 from storage.new_rows import new_row
 from storage.queries import (
+    aggregates,
     child_pages,
     credentials,
     deals,
@@ -39,6 +41,7 @@ from storage.queries import (
     timeline,
 )
 from storage.queries import tags as tagging
+from storage.queries.deal_aggregates import DEAL_SOURCE
 from storage.queries.listable import Listable
 from storage.seeding import Plan, seed
 from storage.seeding.generate import Rows
@@ -363,6 +366,42 @@ async def test_a_page_of_nearly_all_rows_of_a_file_reads_no_whole_table(
                 await check(of_one, sent, index, rows=SIZE + 10)
     finally:
         await of_one.opened.close()
+
+
+_NAMED = Compare("name", Op.CONTAINS, "a")
+
+
+@pytest.mark.parametrize("analyzed", [False, True])
+@pytest.mark.parametrize(
+    ("condition", "index"),
+    [
+        (_NAMED, "sqlite_autoindex_deals_1"),
+        (All((_NAMED, Compare("owner_id", Op.EQ, "x"))), "ix_deals_org_id_owner_id"),
+        (All((_NAMED, Compare("created_at", Op.GTE, EPOCH + timedelta(days=60)))), "ix_deals_org_id_created_at"),
+    ],
+    ids=["free", "of an owner", "of a time"],
+)
+async def test_all_that_meet_a_condition_are_read_as_they_lie(
+    filled_once: Seeded, sqlite_template: Path, tmp_path: Path, condition: Condition, index: str, *, analyzed: bool
+) -> None:
+    """Decision 1201: where no index leads to fewer of them, whether the planner knows the table or not."""
+    if filled_once.dialect == "postgresql":
+        pytest.skip("PostgreSQL reads the table, in one way or another")
+    here = filled_once
+    if not analyzed:
+        file = shutil.copy(sqlite_template, tmp_path / "crm.db")
+        here = Seeded(f"sqlite+aiosqlite:///{file}", filled_once.organization, "sqlite")
+    here.opened = Database(here.url)
+    by_stage = aggregates.Question(("stage",), frozenset({"valued"}))
+    try:
+        sent = await here.sent(lambda session: paging.count(session, listables.DEALS, condition))
+        sent += await here.sent(lambda session: aggregates.aggregate(session, DEAL_SOURCE, condition, by_stage))
+        for one in sent:
+            [plan] = await explain(here, one)
+            [step] = [step for step in plan.steps if step.startswith(("SEARCH deals", "SCAN deals"))]
+            assert index in step or (condition is _NAMED and analyzed and step == "SCAN deals"), plan
+    finally:
+        await here.opened.close()
 
 
 @pytest.mark.parametrize("name", ["account", "deal", "contact", "owner"])
