@@ -383,6 +383,7 @@ async def disconnect_integration(ctx: Context, integration_id: str, delete_synce
         job = await enqueue(session, removal.KIND, arguments)
         await _log(ctx, session, "integration_disconnected", integration, deleted=delete_synced)
     if waiting is not None:  # a run that has begun finds out by itself
+        await ctx.commit()  # a worker has the job's place in the queue before the connection (decision 1200)
         async with ctx.writing() as session:
             await supersede(session, waiting.id)
     ctx.forget()

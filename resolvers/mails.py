@@ -24,7 +24,7 @@ from storage.base import JsonDict, now
 from storage.new_rows import new_row
 from storage.queries import listables, mails, records
 from storage.rows import MailRow
-from storage.tables import Mail
+from storage.tables import Mail, Report
 from storage.tenancy.sessions import TenantSession
 
 _DAY_SECONDS = 24 * 3600
@@ -82,6 +82,8 @@ async def email_report(ctx: Context, report_id: str, input: ReportEmail) -> Aske
     async with ctx.writing() as session:
         await check_leads(session, report)
         to = await checked_addresses(ctx, session, input.to, ("input", "to"))
+        if await records.lock_for_update(session, Report, report.id) is None:  # before the organization (decision 1200)
+            raise NotFound(field=("id",))
         await records.lock_organization(session)
         await _check_day(ctx, session)
         mail = new_row(

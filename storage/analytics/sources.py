@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from sqlglot import exp
+from sqlmodel import SQLModel
 
 from contract.guard_layers import GuardLayer
 from storage.analytics.expressions import Expressions
 from storage.analytics.refusals import refuse
 from storage.analytics.scopes import Names, Scope, Source, of_table
 from storage.analytics.typed import Typed
-from storage.queries.dialects import AS_STORED
+from storage.queries.stored_order import AS_STORED, is_beyond_indexes
 
 NAMES, SYNTAX, JOINS = GuardLayer.NAMES, GuardLayer.SYNTAX, GuardLayer.JOINS
 PLACE = {"sqlite": "?", "postgresql": "$1"}
@@ -124,19 +125,23 @@ class Sources:
         """The FROM of what is sent."""
         if not scope.sources:
             return ""
-        parts = [f" FROM {self._walled(scope.sources[0])}"]
+        parts = [f" FROM {self._walled(scope.sources[0], is_alone=len(scope.sources) == 1)}"]
         for source, (word, condition) in zip(scope.sources[1:], conditions, strict=True):
             parts.append(f" {word} {self._walled(source)} ON {condition}")
         return "".join(parts)
 
-    def _walled(self, source: Source) -> str:
-        """A source as it is sent: of a table the columns that are used, and the organization's rows alone."""
+    def _walled(self, source: Source, *, is_alone: bool = False) -> str:
+        """A source as it is sent: of a table the columns that are used, and the organization's rows alone.
+
+        One that is joined with none is read as it lies where it has to be read (decision 1201).
+        """
         if source.table is None:
             return f'{source.sql} AS "{source.alias}"'
         table = source.table.name
         columns = ", ".join(f'"{table}"."{name}"' for name in source.columns if name in source.used) or '1 AS "one"'
         wall = f'"{table}"."org_id" = {PLACE[self._dialect]}'
-        if self._dialect == "sqlite" and "id" in source.columns:
+        stored = SQLModel.metadata.tables.get(table)  # which a process has that serves
+        if is_alone and self._dialect == "sqlite" and stored is not None and is_beyond_indexes(stored, source.used):
             wall += " AND " + AS_STORED.format(f'"{table}"."id"')
         return f'(SELECT {columns} FROM "{table}" WHERE {wall}) AS "{source.alias}"'  # noqa: S608  # as above
 

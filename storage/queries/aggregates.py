@@ -29,10 +29,10 @@ from contract.criteria import All, Any_, Compare, Condition, Not
 from contract.vocabulary import SortDirection
 from storage.base import now
 from storage.expressions import AnyColumn, AnyEntity, AnySelect, Values
-from storage.queries.dialects import as_stored, unsought
 from storage.queries.filtering import bind, narrowed
 from storage.queries.listable import Listable
 from storage.queries.periods import beginning, local_day, zone_of
+from storage.queries.stored_order import as_stored
 from storage.rows import Row
 from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession
@@ -232,22 +232,20 @@ class _Statement:
         if source.number is not None:
             columns.append(source.number.label(_NUMBER))
         columns = columns or [literal_column("1").label("one")]
-        statement = source.listable.select(ORG_PARAM, *columns).where(*as_stored(source.listable.entity))
-        statement = narrowed(statement, source.listable, self.condition)
+        statement = narrowed(source.listable.select(ORG_PARAM, *columns), source.listable, self.condition)
         of_keys = [join for name in names for join in source.dimensions[name].joins]
         of_parts = [join for part in self.parts.values() for join in part.joins]
         for name in dict.fromkeys([*of_keys, *of_parts]):
             target, on = source.joins[name]
             statement = statement.outerjoin(target, on)
-        return statement.subquery()
+        return as_stored(statement, source.listable.entity, KEYS).subquery()
 
     def _key(self, dimension: Dimension) -> AnyColumn:
         if dimension.kind is ColumnKind.DATE:
             return beginning(dimension.column, self.question.grain)
         if dimension.kind is ColumnKind.DATETIME:
             return beginning(local_day(dimension.column, self.zone_size), self.question.grain)
-        # The index of a record's key would lead to rows from all over the file (decision 1201).
-        return dimension.column if self.source.number is not None else unsought(dimension.column)
+        return dimension.column
 
     def _grouped(self, rows: Subquery, keys: Sequence[str]) -> CTE:
         by = [rows.c[name] for name in (*keys, *((_CURRENCY,) if self._is_per_currency else ()))]

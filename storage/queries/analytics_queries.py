@@ -3,7 +3,7 @@
 A query has names of the catalogue alone (storage/queries/analytics_facts.py); its values are bound.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import (
@@ -32,10 +32,10 @@ from storage.expressions import AnyColumn, AnySelect, Values
 from storage.queries.aggregates import Part
 from storage.queries.analytics_fact import Fact, Facts, Join
 from storage.queries.analytics_facts import FACTS, ROLLED_UP, STAY_JOINS, STAY_PARTS, STAY_STAGE
-from storage.queries.dialects import as_stored, unsought
 from storage.queries.filtering import compared
 from storage.queries.numbers import NONE
 from storage.queries.periods import beginning, local_day, zone_of
+from storage.queries.stored_order import as_stored
 from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession
 
@@ -147,13 +147,8 @@ class QueryStatement:
             source = outerjoin(source, *facts.joins[name])
         for target, on in inner:
             source = join(source, target, on)
-        own = entity.org_id == ORG_PARAM, *facts.listable.fixed, *self._hints(facts)
-        statement = select(*columns).select_from(source).where(*own)
+        statement = select(*columns).select_from(source).where(entity.org_id == ORG_PARAM, *facts.listable.fixed)
         return statement if self.shape.where == All() else statement.where(_clause(facts, self.shape.where))
-
-    def _hints(self, facts: Facts) -> Sequence[ColumnElement[bool]]:
-        """Conditions that each record meets, for the database alone."""
-        return as_stored(facts.listable.entity)
 
     def _groups(self) -> AnySelect:
         facts, shape, parts = self._facts, self.shape, self._parts()
@@ -218,15 +213,19 @@ class QueryStatement:
         joins += [of_part for part in parts.values() for of_part in part.joins]
         if facts.repeats.intersection(joins):
             columns["record"] = facts.id
-        if facts.number is None:
-            columns = {name: unsought(column) for name, column in columns.items()}  # as keys of aggregates
+        keys = frozenset(columns)
         columns |= {name: part.column for name, part in parts.items()}
         if beside:
             columns |= {name: cast(null(), Integer) for name in beside} | {"counted": literal_column("1", Integer)}
         if facts.number is not None:
             columns["counted"] = facts.number
         columns = columns or {"one": literal_column("1", Integer)}
-        return self._from(facts, [column.label(name) for name, column in columns.items()], joins)
+        statement = self._from(facts, [column.label(name) for name, column in columns.items()], joins)
+        return self._as_read(statement, facts, keys)
+
+    def _as_read(self, statement: AnySelect, facts: Facts, keys: Collection[str]) -> AnySelect:
+        """The select as it is sent."""
+        return as_stored(statement, facts.listable.entity, keys)
 
     def _stay_rows(self, parts: Mapping[str, Part], of_stays: Sequence[str]) -> AnySelect:
         """Ended stays in stages: the stage is that of the stay, all else is the deal's."""

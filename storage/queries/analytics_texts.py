@@ -3,10 +3,10 @@
 A caller's SQL has exact amounts and no offsets of zones, so that figures need not be put together from parts.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Integer, bindparam, func, literal_column, select
+from sqlalchemy import Integer, bindparam, func, literal_column, select
 
 from contract.catalog import CATALOG
 from storage.expressions import AnyColumn, AnySelect, Values
@@ -44,8 +44,8 @@ class _Text(QueryStatement):
             found[name] = ad_hoc_beginning(fact.column, kind, self.shape.zone, self.shape.grain)
         return found
 
-    def _hints(self, facts: Facts) -> Sequence[ColumnElement[bool]]:
-        return ()
+    def _as_read(self, statement: AnySelect, facts: Facts, keys: Collection[str]) -> AnySelect:
+        return statement
 
     def _groups(self) -> AnySelect:
         parts, of_stays = self._parts(), self.shape.measures == ("stage_days",)

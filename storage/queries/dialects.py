@@ -1,14 +1,14 @@
 """Functions that each database writes its own way."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import BindParameter, ColumnElement, Integer, literal_column
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 from storage.adapters.sqlalchemy import DefaultDialect, SQLCompiler
-from storage.expressions import AnyColumn, AnyEntity
+from storage.expressions import AnyColumn
 
 T = TypeVar("T")
 AnyParameter = Any
@@ -87,7 +87,6 @@ class _unsought(Dialectal[object]):
     inherit_cache = True
     name = "unsought"
     templates: ClassVar = {"postgresql": "{0}", "sqlite": "+({0})"}
-    ad_hoc: ClassVar = {"sqlite": "{0}"}
 
 
 def unsought(column: AnyColumn) -> AnyColumn:
@@ -95,26 +94,3 @@ def unsought(column: AnyColumn) -> AnyColumn:
     hidden = _unsought(column)
     hidden.type = column.type
     return hidden
-
-
-AS_STORED: Final = "likelihood({0} >= '', 0.99)"
-"""What SQLite is asked besides of a row by its identifier (`as_stored`)."""
-_STORED: Final = ["org_id", "id"]
-"""The primary key of a table whose rows come in by their identifiers, which tell the time."""
-
-
-class _as_stored(Dialectal[bool]):
-    inherit_cache = True
-    name = "as_stored"  # of no type: the toolkit would compare a boolean with 1, and no index has that
-    templates: ClassVar = {"postgresql": "true", "sqlite": AS_STORED}
-
-
-def as_stored(entity: AnyEntity) -> Sequence[ColumnElement[bool]]:
-    """What to ask besides of an organization's rows where all that meet a condition are read, in no order.
-
-    Without an index for the condition SQLite goes by whichever begins with the organization, and reads the table's rows
-    from all over the file. This holds for each row and gives the primary key a little advantage, in the order of which
-    the rows lie (decision 1201).
-    """
-    is_by_id = [column.name for column in entity.__table__.primary_key] == _STORED
-    return [_as_stored(entity.id)] if is_by_id else []

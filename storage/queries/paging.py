@@ -19,7 +19,7 @@ from storage.adapters.sqlalchemy import plain_type
 from storage.base import Identifier, Money, as_uuid
 from storage.expressions import AnyColumn, AnySelect, AnyType, Values
 from storage.queries.along_tags import AlongTags, Columns
-from storage.queries.dialects import as_stored, in_index_order, literal_number, unseen
+from storage.queries.dialects import in_index_order, literal_number, unseen
 from storage.queries.filtered_pages import FilteredPage
 from storage.queries.filtering import (
     ALWAYS,
@@ -33,6 +33,7 @@ from storage.queries.listable import Key, Listable, Terms
 from storage.queries.page_order import Place, of_phase, order_by, phases_of, seen
 from storage.queries.row_size_limit import check_size_limit, with_size_limit, with_size_limit_window
 from storage.queries.shared_rows import has_shared_rows, with_shared_rows, without_shared_rows
+from storage.queries.stored_order import as_stored
 from storage.rows import Row
 from storage.statements import ORG_PARAM
 from storage.tenancy.sessions import TenantSession
@@ -171,8 +172,8 @@ async def count(session: TenantSession, listable: Listable[Row], condition: Cond
     shape = bind(listable, condition, values)
 
     def build() -> AnySelect:
-        statement = listable.select(ORG_PARAM, func.count().label("total")).where(*as_stored(listable.entity))
-        return narrowed(statement, listable, shape)
+        statement = listable.select(ORG_PARAM, func.count().label("total"))
+        return as_stored(narrowed(statement, listable, shape), listable.entity)
 
     rows = await session.fetch(("count", listable.name, shape), build, **values)
     return int(rows[0].total)

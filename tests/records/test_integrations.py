@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlmodel import col
 
-from storage.tables import Event, Integration
+from storage.tables import Event, Integration, Job, QueuedJob
 from tests.isolation.requests import ERRORS, Case, Rest, by_id, change, of, put, q
 from tests.isolation.surfaces import Surfaces
 from tests.support.feeds import connection, event, feed, items, upload, work
 from tests.support.record_types import RecordType
 from tests.support.tenants import Tenant
+from tests.support.waiting import meets_writer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -443,3 +445,21 @@ RECORD = RecordType(
     },
     compared=dict.fromkeys([str(twin) for *_, twin in _PATHS.values()], _compared),
 )
+
+
+@pytest.mark.parametrize("more", [{}, {"Idempotency-Key": "k1"}], ids=["", "under a key"])
+async def test_who_removes_a_connection_and_its_worker_do_not_wait_for_each_other(
+    one: Tenant, more: dict[str, str]
+) -> None:
+    """A worker has the job's place in the queue before the connection (decision 1200)."""
+    headers = await one.scoped("contacts:manage", "activities:read")
+    body = {"name": "Theirs", "content": feed(event("a"))}
+    made = (await one.gateway.rest("POST", "/integrations/feeds", headers, body)).json()["id"]
+    [job] = [row_id for row_id, key in await one.rows(col(Job.id), col(Job.key)) if key == made]
+    answer = await meets_writer(
+        one,
+        lambda s: s.find(QueuedJob, job_id=job, lock=True),
+        lambda s: s.find(Integration, id=made, lock=True),
+        one.gateway.rest("DELETE", f"/integrations/{made}", headers | more),
+    )
+    assert answer.is_success, answer.text

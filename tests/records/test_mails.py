@@ -25,12 +25,14 @@ from providers.mail import Letter, MailAway, MailError, MailRefused, Outbox
 from storage.base import new_id, now
 from storage.new_rows import new_row
 from storage.queries import jobs
-from storage.tables import Event, Job, Mail, QueuedJob, ReportRun
+from storage.queries.records import lock_organization
+from storage.tables import Event, Job, Mail, QueuedJob, Report, ReportRun
 from tests.isolation.requests import ERRORS, Case, Rest, q
 from tests.isolation.surfaces import Surfaces
 from tests.records.test_report_runs import AT, saved
 from tests.support.record_types import RecordType
 from tests.support.tenants import Tenant
+from tests.support.waiting import meets_writer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -455,3 +457,15 @@ RECORD = RecordType(
     keys={("/reports/{report_id}/email", "POST"): QUEUED},
     compared={"Mutation.reportEmail": _mail},
 )
+
+
+async def test_who_mails_a_report_and_who_changes_it_do_not_wait_for_each_other(one: Tenant) -> None:
+    """A writer locks the report and then the organization, and so does who mails it (decision 1200)."""
+    report = await saved(one)
+    answer = await meets_writer(
+        one,
+        lambda s: s.find(Report, id=report, lock=True),
+        lock_organization,
+        one.body(EMAIL, id=report, i={"to": ["viewer@example.com"]}),
+    )
+    assert "errors" not in answer

@@ -404,6 +404,32 @@ async def test_all_that_meet_a_condition_are_read_as_they_lie(
         await here.opened.close()
 
 
+@pytest.mark.parametrize(
+    ("condition", "step"),
+    [
+        (Compare("status", Op.EQ, "open"), "COVERING INDEX ix_deals_org_id_status_"),
+        (Compare("stage_id", Op.EQ, new_id()), "COVERING INDEX ix_deals_org_id_stage_id_"),
+        (Compare("created_at", Op.GTE, EPOCH), "COVERING INDEX ix_deals_org_id_created_at"),
+        (Compare("currency", Op.EQ, "EUR"), "COVERING INDEX ix_deals_org_id_status_currency_"),
+        (Compare("id", Op.IN, (new_id(), new_id())), "(org_id=? AND id=?)"),
+    ],
+    ids=["status", "stage", "time", "currency", "identifiers"],
+)
+async def test_what_an_index_has_is_read_in_it_alone(
+    sqlite_template: Path, tmp_path: Path, condition: Condition, step: str
+) -> None:
+    """Decision 1201. The planner knows nothing of the table here, as where nobody had it analyzed."""
+    file = shutil.copy(sqlite_template, tmp_path / "crm.db")
+    here = Seeded(f"sqlite+aiosqlite:///{file}", new_id(), "sqlite")
+    here.opened = Database(here.url)
+    try:
+        [sent] = await here.sent(lambda session: paging.count(session, listables.DEALS, condition))
+        [plan] = await explain(here, sent)
+    finally:
+        await here.opened.close()
+    assert any(step in one for one in plan.steps), plan
+
+
 @pytest.mark.parametrize("name", ["account", "deal", "contact", "owner"])
 async def test_meetings_below_a_filter(seeded: Seeded, name: str) -> None:
     async with seeded.session() as session:
