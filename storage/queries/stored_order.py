@@ -6,7 +6,6 @@ so to rows from all over the file. Their primary key tells the time at which the
 
 import re
 from collections.abc import Collection
-from functools import cache
 from typing import ClassVar, Final
 
 from sqlalchemy import Column, Index, Table, UniqueConstraint
@@ -58,7 +57,6 @@ def is_beyond_indexes(table: Table, names: Collection[str]) -> bool:
     return not any({*names} - {"org_id"} <= index for index in _indexes(table))
 
 
-@cache
 def _indexes(table: Table) -> tuple[frozenset[str], ...]:
     """The columns of each index, with those that say which rows it has."""
     names = frozenset(column.name for column in table.columns)

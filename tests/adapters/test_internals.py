@@ -52,6 +52,7 @@ DOCUMENTED = {
         "sqlalchemy.orm",
         "sqlalchemy.pool",
         "sqlalchemy.sql.functions",
+        "sqlalchemy.sql.visitors",
         "sqlalchemy.types",
     },
     "sqlmodel": {"sqlmodel"},
