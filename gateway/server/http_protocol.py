@@ -128,9 +128,8 @@ class HttpServerProtocol(HttpProtocol):
             if self._is_answering():
                 return
             self._part, self._came = _Part.REQUEST, 0  # only ends of lines have come, which keep no connection open
-            if before is _Part.BODY:  # or the end of a body that was answered before it came, which is no head
-                self._wait()
-                return
+            if before is _Part.BODY:
+                data = b""  # or the end of a body that was answered before it came, and is counted to no head
         if self._part is not _Part.BODY:
             self._came += len(data)
             if self._came > _HEAD_MAX_BYTES:

@@ -140,9 +140,10 @@ class Sources:
         table = source.table.name
         columns = ", ".join(f'"{table}"."{name}"' for name in source.columns if name in source.used) or '1 AS "one"'
         wall = f'"{table}"."org_id" = {PLACE[self._dialect]}'
-        stored = SQLModel.metadata.tables.get(table)  # which a process has that serves
-        if is_alone and self._dialect == "sqlite" and stored is not None and is_beyond_indexes(stored, source.used):
-            wall += " AND " + AS_STORED.format(f'"{table}"."id"')
+        if is_alone and self._dialect == "sqlite":
+            stored = SQLModel.metadata.tables.get(table)  # which a process has that serves
+            if stored is not None and is_beyond_indexes(stored, source.used):
+                wall += " AND " + AS_STORED.format(f'"{table}"."id"')
         return f'(SELECT {columns} FROM "{table}" WHERE {wall}) AS "{source.alias}"'  # noqa: S608  # as above
 
     def _refuse(self, layer: GuardLayer, reason: str, node: exp.Expr) -> NoReturn:

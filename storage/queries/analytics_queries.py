@@ -224,7 +224,7 @@ class QueryStatement:
         return self._as_read(statement, facts, keys)
 
     def _as_read(self, statement: AnySelect, facts: Facts, keys: Collection[str]) -> AnySelect:
-        """The select as it is sent."""
+        """Make of the select what is sent."""
         return as_stored(statement, facts.listable.entity, keys)
 
     def _stay_rows(self, parts: Mapping[str, Part], of_stays: Sequence[str]) -> AnySelect:

@@ -15,11 +15,9 @@ from storage.expressions import AnyEntity, AnySelect
 from storage.queries.dialects import Dialectal, unsought
 
 AS_STORED: Final = "likelihood({0} >= '', 0.99)"
-"""What holds for each row by its identifier, and gives the primary key a little advantage."""
+"""Holds for each row by its identifier, and gives the primary key a little advantage."""
 _STORED: Final = ["org_id", "id"]
 """The primary key of a table whose rows come in by their identifiers."""
-
-
 _WORDS: Final = re.compile(r"\w+")
 
 
@@ -30,7 +28,7 @@ class _as_stored(Dialectal[bool]):
 
 
 def as_stored(statement: AnySelect, entity: AnyEntity, keys: Collection[str] = ()) -> AnySelect:
-    """The select of an entity's rows, which reads them as they lie where it has to read them.
+    """Have a select of an entity's rows read them as they lie, where it has to read them.
 
     `keys` are the columns by which they are grouped then: their order is none to read in.
     """

@@ -321,6 +321,20 @@ async def test_an_early_answer_reaches_who_wants_no_other(live: Live, case: str,
     assert answer.endswith(b"}")
 
 
+async def test_what_comes_of_a_body_behind_its_answer_is_no_head(live: Live) -> None:
+    """However much of it comes at once: the next request on the connection is read as it is."""
+    async with wire(live.service.address) as connection:
+        await connection.say(b"POST /deals HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+        head = await connection.head()
+        assert head.startswith(b"HTTP/1.1 401 ")
+        assert b"connection: close" not in head
+        await connection.say(b" " * 60_000)
+        await asyncio.sleep(0.1)
+        await connection.say(GET + b"Connection: close\r\n\r\n")
+        heard = await connection.heard()
+    assert (heard.statuses, heard.closed) == ([200], True)
+
+
 async def test_python_s_own_client_reads_the_refusal(live: Live) -> None:
     headers = {**live.token(), "Content-Type": "application/json"}
     request = urllib.request.Request(f"{live.service.address}/deals", b" " * 1_100_014, headers)
