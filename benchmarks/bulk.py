@@ -9,15 +9,15 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from benchmarks.bulk_driver import Beside, Caller, Figures
 from benchmarks.bulk_parts import PARTS, Bench
 from benchmarks.contestants import gateway, serving
 from benchmarks.cores import layout
-from benchmarks.data import Known, Profile, known, place
+from benchmarks.data import Known, Place, Profile, known, place
 from benchmarks.measure import load
 from storage.seeding import Plan
 
@@ -48,8 +48,16 @@ def _run(part: str, dialect: str, deals: int, *, is_quick: bool, figures: Figure
         generator = stack.enter_context(load(where))
         print(f"{dialect}: {part}", flush=True)
         beside = Beside(one, generator, facts[-1].organization, figures, 0.5 if is_quick else 3.0)
+        organization = facts[0].organization
+
+        @contextmanager
+        def another(place: Place) -> Iterator[Caller]:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=scratch)))
+            with gateway(place, facts, folder, where.contestant, has_worker=True) as contestant:
+                yield Caller(contestant, organization)
+
         PARTS[part](
-            Bench(Caller(one, facts[0].organization), beside, bare, ground, figures, scratch, is_quick=is_quick)
+            Bench(Caller(one, organization), beside, bare, ground, another, figures, scratch, is_quick=is_quick)
         )
 
 

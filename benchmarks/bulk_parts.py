@@ -11,6 +11,7 @@ import statistics
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import count
@@ -20,16 +21,14 @@ from typing import Any
 import asyncpg
 import orjson
 import uvloop
-from sqlalchemy import Index, make_url
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.schema import CreateIndex
+from sqlalchemy import make_url
 
 from benchmarks.bulk_driver import CHUNK, Beside, Caller, Figures, milliseconds
 from benchmarks.contestants import Contestant
 from benchmarks.data import Place
 from contract.bulk_vocabulary import ExportKind
 from resolvers.export_rows import EXPORTED
-from storage.match_triggers import CONTACTS, removal, triggers
+from storage.match_triggers import CONTACTS, removal
 from storage.tables import Contact
 
 _PART = 64 * CHUNK
@@ -44,6 +43,8 @@ class Bench:
     beside: Beside
     bare: Contestant
     place: Place
+    another: Callable[[Place], AbstractContextManager[Caller]]
+    """Makes a gateway over another copy of the data."""
     figures: Figures
     scratch: Path
     is_quick: bool
@@ -282,61 +283,54 @@ _CONTACT = "mutation($i: ContactCreateInput!) { contactCreate(input: $i) { conta
 _CHANGE = "mutation($id: ID!, $i: ContactUpdateInput!) { contactUpdate(id: $id, input: $i) { userErrors { message } } }"
 
 
-def _match_indexes() -> list[Index]:
-    """Lists the indexes of contacts that are there for match keys alone."""
-    indexes = Contact.metadata.tables[CONTACTS.table].indexes
-    return [index for index in indexes if {"match_name", "match_phone"} & set(index.columns.keys())]
-
-
-def _kept(dialect: str) -> Iterator[str]:
-    """The statements that bring back what match keys take."""
-    compiled = {"sqlite": sqlite, "postgresql": postgresql}[dialect].dialect()
-    yield from (str(CreateIndex(index).compile(dialect=compiled)) for index in _match_indexes())
-    yield from triggers(dialect, CONTACTS)
-
-
 def _taken_out(dialect: str) -> Iterator[str]:
-    """The statements that take away what match keys take."""
+    """The statements that take away what match keys take: the triggers, and the indexes that are there for them."""
     yield from removal(dialect, CONTACTS)
-    yield from (f"DROP INDEX {index.name}" for index in _match_indexes())
+    for index in Contact.metadata.tables[CONTACTS.table].indexes:  # nine
+        if {"match_name", "match_phone"} & set(index.columns.keys()):
+            yield f"DROP INDEX {index.name}"
 
 
 def keys(bench: Bench) -> None:
-    """Measures what match keys cost single writes: beside the same without their triggers and indexes, in turns.
+    """Measures what match keys cost single writes: beside a gateway whose database has none of it, in turns.
 
     The turns are short, and each is compared with its neighbour: what else the machine does meanwhile is in both.
     """
-    number, rounds = bench.of(60, 5), bench.of(60, 1)
+    number, rounds = bench.of(60, 5), bench.of(120, 1)
 
-    def turn() -> tuple[float, float]:
+    def turn(caller: Caller) -> tuple[float, float]:
         """Takes the seconds in which contacts are made, and changed."""
-        _made(bench, 3)  # statements are prepared anew
         begun = time.perf_counter()
-        ids = _made(bench, number)
+        ids = _made(caller, number)
         between = time.perf_counter()
         for contact in ids:
-            bench.one.field(_CHANGE, id=contact, i={"lastName": f"M{next(_numbers)}"})
+            caller.field(_CHANGE, id=contact, i={"lastName": f"M{next(_numbers)}"})
         return between - begun, time.perf_counter() - between
 
-    _made(bench, 5 * number)
-    kept, bare = [], []
-    for _ in range(rounds):
-        kept.append(turn())
-        asyncio.run(bench.place.execute(_taken_out(bench.place.dialect)))
-        bare.append(turn())
-        asyncio.run(bench.place.execute(_kept(bench.place.dialect)))
-    for place, what in enumerate(("contacts made", "names of contacts changed")):
-        bench.figures.told(f"{what}, a second", number / statistics.median(taken[place] for taken in kept))
-        ratios = [without[place] / taken[place] for taken, without in zip(kept, bare, strict=True)]
+    with ExitStack() as stack:
+        copies = [stack.enter_context(bench.place.another(name)) for name in ("kept", "bare")]
+        asyncio.run(copies[1].execute(_taken_out(copies[1].dialect)))
+        callers = [stack.enter_context(bench.another(copy)) for copy in copies]
+        for caller in callers:  # both, until statements are prepared and planned
+            turn(caller)
+        taken: tuple[list[tuple[float, float]], ...] = ([], [])
+        for each in range(rounds):
+            for place in (0, 1) if each % 2 else (1, 0):  # neither always comes first
+                taken[place].append(turn(callers[place]))
+    for at, what in enumerate(("contacts made", "names of contacts changed")):
+        own, bare = ([seconds[at] for seconds in turns] for turns in taken)
+        bench.figures.told(f"{what}, a second", number / statistics.median(own))
+        ratios = [other / mine for mine, other in zip(own, bare, strict=True)]
         bench.figures.at_least(f"{what}: of the rate without match keys", statistics.median(ratios), 0.95)
 
 
-def _made(bench: Bench, number: int) -> list[str]:
+def _made(caller: Caller, number: int) -> list[str]:
+    """Makes contacts whose names and numbers come in no order, as people's do: each is another, by a prime step."""
     rows = [
         {"lastName": f"N{n}", "email": f"n{n}@keys.example", "phone": f"+49 30 {n:07}"}
-        for n in (next(_numbers) for _ in range(number))
+        for n in (next(_numbers) * 6_180_339 % 10_000_000 for _ in range(number))
     ]
-    return [bench.one.field(_CONTACT, i=row)["contact"]["id"] for row in rows]
+    return [caller.field(_CONTACT, i=row)["contact"]["id"] for row in rows]
 
 
 PARTS: dict[str, Callable[[Bench], None]] = {

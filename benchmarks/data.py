@@ -6,10 +6,11 @@ import asyncio
 import hashlib
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy.engine import make_url
@@ -103,6 +104,10 @@ def _spread(items: Sequence[str], count: int) -> list[str]:
     return list(items[::step][:count])
 
 
+def _no_other(_: str) -> AbstractContextManager[Place]:
+    raise NotImplementedError("of data that grows there is one copy")
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A database that a run may write to."""
@@ -114,6 +119,8 @@ class Place:
     """The login of ad-hoc SQL, where the database needs one."""
     server: int | None = None
     """The process of PostgreSQL, whose children do the work."""
+    another: Callable[[str], AbstractContextManager[Place]] = _no_other
+    """Makes a second copy of the same data, by its name, on the same server."""
 
     async def execute(self, statements: Iterable[str]) -> None:
         """Send these as the owner of the tables, each for itself."""
@@ -140,11 +147,17 @@ def _sqlite(profile: Profile, scratch: Path) -> Iterator[Place]:
         _say(profile, "SQLite")
         asyncio.run(fill(f"sqlite+aiosqlite:///{folder / 'crm.sqlite3'}", profile))
         _done(folder).touch()
-    file = scratch / "bench.sqlite3"
+    with _file(folder, scratch, "bench") as copy:
+        yield copy
+
+
+@contextmanager
+def _file(folder: Path, scratch: Path, name: str) -> Iterator[Place]:
+    file = scratch / f"{name}.sqlite3"
     shutil.copyfile(folder / "crm.sqlite3", file)
     file.chmod(0o600)  # the service takes no database that others may read
     url = f"sqlite+aiosqlite:///{file}"
-    yield Place("sqlite", url, url)
+    yield Place("sqlite", url, url, another=partial(_file, folder, scratch))
 
 
 @contextmanager
@@ -162,13 +175,19 @@ def _postgresql(profile: Profile, cores: Cores) -> Iterator[Place]:
                 database="seeded",
             )
             _done(folder).touch()
-        server.create("run", template="seeded")
-        # Now, so that the copy's dirty pages are not written while something is measured.
-        server.execute("CHECKPOINT")
-        server.execute("\n".join(statements(ANALYTICS, OWNER)), database="run")
-        gateway, baseline, analytics = (server.url("run", role=role) for role in (OWNER, BASELINE, ANALYTICS))
-        yield Place("postgresql", gateway, baseline, analytics, server.pid)
-        server.drop("run")
+        with _database(server, "run") as copy:
+            yield copy
+
+
+@contextmanager
+def _database(server: Server, name: str) -> Iterator[Place]:
+    server.create(name, template="seeded")
+    # Now, so that the copy's dirty pages are not written while something is measured.
+    server.execute("CHECKPOINT")
+    server.execute("\n".join(statements(ANALYTICS, OWNER)), database=name)
+    gateway, baseline, analytics = (server.url(name, role=role) for role in (OWNER, BASELINE, ANALYTICS))
+    yield Place("postgresql", gateway, baseline, analytics, server.pid, partial(_database, server))
+    server.drop(name)
 
 
 def _folder(profile: Profile, dialect: str) -> Path:

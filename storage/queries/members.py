@@ -19,7 +19,7 @@ from storage.new_rows import new_row
 from storage.queries.filtering import in_list, is_storable_text
 from storage.queries.list_conditions import has_item
 from storage.queries.records import insert_missing
-from storage.queries.webhooks import end_of_maker
+from storage.queries.webhooks import end_of_maker, lock_of_maker
 from storage.statements import ORG_PARAM
 from storage.tables import Credential, Membership
 from storage.tenancy.sessions import TenantSession
@@ -53,7 +53,7 @@ async def put_membership(
     )
     changed = await _copy(session, found, name=name, email=email)
     if could and not _may_make_webhooks(found):
-        await end_of_maker(session, subject, WebhookEnd.MAKER_LOST_SCOPE)
+        await end_of_maker(session, await lock_of_maker(session, subject), WebhookEnd.MAKER_LOST_SCOPE)
     return changed
 
 
@@ -74,7 +74,7 @@ async def change_membership(session: TenantSession, found: Membership, role: Rol
         found = await session.update(found, role=role.value, scopes=sorted(role.scopes))
     await _copy(session, found, **names)
     if could and not _may_make_webhooks(found):
-        await end_of_maker(session, found.subject, WebhookEnd.MAKER_LOST_SCOPE)
+        await end_of_maker(session, await lock_of_maker(session, found.subject), WebhookEnd.MAKER_LOST_SCOPE)
 
 
 def _may_make_webhooks(found: Membership) -> bool:
@@ -104,8 +104,9 @@ async def remove_membership(session: TenantSession, subject: str, *, issued_at: 
     )
     from storage.queries.integrations import end_of_owner  # with a dozen tables, which few of those here need
 
+    webhooks = await lock_of_maker(session, subject)
     await end_of_owner(session, subject)  # which a run locks before the log's counter, as this does
-    await end_of_maker(session, subject, WebhookEnd.MAKER_REMOVED)
+    await end_of_maker(session, webhooks, WebhookEnd.MAKER_REMOVED)
     return True
 
 

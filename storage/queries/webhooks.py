@@ -90,9 +90,14 @@ async def switch_off(session: TenantSession, webhook: t.Webhook, reason: Webhook
     await append_event(session, type="webhook_disabled", area="admin", actor=SYSTEM_ACTOR, request_id=None, data=data)
 
 
-async def end_of_maker(session: TenantSession, subject: str, reason: WebhookEnd) -> None:
-    """Switch off the webhooks that the member made in the organization (decision 155)."""
-    for webhook in await _active(session, col(t.Webhook.created_by) == subject):
+async def lock_of_maker(session: TenantSession, subject: str) -> Sequence[t.Webhook]:
+    """The active webhooks that the member made, locked: before any event is told, as every write does (1200)."""
+    return await _active(session, col(t.Webhook.created_by) == subject)
+
+
+async def end_of_maker(session: TenantSession, webhooks: Sequence[t.Webhook], reason: WebhookEnd) -> None:
+    """Switch off the webhooks of a member, which are locked (decision 155)."""
+    for webhook in webhooks:
         await switch_off(session, webhook, reason)
 
 

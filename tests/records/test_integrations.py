@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from sqlmodel import col
 
+from storage.queries import webhooks
+from storage.queries.records import lock_organization
 from storage.tables import Event, Integration, Job, QueuedJob
 from tests.isolation.requests import ERRORS, Case, Rest, by_id, change, of, put, q
 from tests.isolation.surfaces import Surfaces
@@ -463,3 +465,22 @@ async def test_who_removes_a_connection_and_its_worker_do_not_wait_for_each_othe
         one.gateway.rest("DELETE", f"/integrations/{made}", headers | more),
     )
     assert answer.is_success, answer.text
+
+
+async def test_who_removes_a_member_and_who_changes_a_webhook_of_theirs_do_not_wait_for_each_other(one: Tenant) -> None:
+    """A writer locks the webhook and then the organization (decision 1200); of the removal two kinds of rows tell."""
+    theirs = await one.scoped("contacts:manage", "activities:read", "organizations:manage", name="leaves")
+    rest = one.gateway.rest
+    created = 'mutation { webhookCreate(input: {url: "https://1.1.1.1/hook"}) { webhook { id } } }'
+    hook = (await one.ask(created, theirs))["webhook"]["id"]
+    feeds = await rest("POST", "/integrations/feeds", theirs, {"name": "Theirs", "content": feed(event("a"))})
+    assert feeds.status_code == 201, feeds.text
+    answer = await meets_writer(
+        one,
+        lambda s: webhooks.find(s, hook, lock=True),
+        lock_organization,
+        rest("DELETE", f"/members/{one.subject('leaves')}", one.headers("admin")),
+    )
+    assert answer.is_success, answer.text
+    told = [kind for (kind,) in await one.rows(col(Event.type))]
+    assert told.count("webhook_disabled") == 1
