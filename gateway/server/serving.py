@@ -14,6 +14,7 @@ import uvicorn
 
 from gateway.adapters import uvicorn as adapter
 from gateway.server import memory
+from gateway.server.pauses import Pauses
 from gateway.server.shutdown import END_SECONDS
 
 LAST_REQUEST_SECONDS = 1.0
@@ -23,6 +24,8 @@ _ORPHANED_SECONDS = 1.0
 """The seconds for which a process looks whether it was left alone: the system closes a pipe before it says so."""
 _LATE_SECONDS = 0.7
 """The seconds after its end by force at which a process is killed."""
+_BEGUN_SECONDS = 10.0
+"""The seconds within which a process that cannot begin dies: the application is loaded in two, or not at all."""
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +65,9 @@ class Process(adapter.Process):
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
         super().__init__(config, sockets)
+        self.lived = 0.0
+        """The seconds after its beginning at which it was last seen to run."""
+        self._began_at = time.monotonic()
         self._asked_at: float | None = None
 
     def is_alive(self, timeout: float = 5) -> bool:
@@ -79,6 +85,11 @@ class Process(adapter.Process):
             self.parent_conn.send(b"ping")
             self._asked_at = time.monotonic()
         return time.monotonic() - self._asked_at < timeout
+
+    def look(self) -> None:
+        """Note that it still runs, if it does."""
+        if self.process.is_alive():
+            self.lived = time.monotonic() - self._began_at
 
     def make_server(self) -> Server:
         return Server(self.config)
@@ -101,21 +112,35 @@ class Process(adapter.Process):
 class Processes(adapter.Multiprocess):
     """Processes on one socket. SIGHUP replaces one after the other, each once its successor answers."""
 
+    processes: list[Process]  # type: ignore[assignment]  # it makes them of the class that it is given
+
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
         super().__init__(config, sockets, Process)
         self.should_exit = _Flag()  # type: ignore[assignment]  # what is asked of an event
         self._end_at = math.inf
+        self._pauses = Pauses(_BEGUN_SECONDS)
+        self._again_at = -math.inf
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._end)
 
     def keep_subprocess_alive(self) -> None:
-        """Put another in the place of each process that died or hangs, and warn of it."""
+        """Put another in the place of each process that died or hangs, and warn of it.
+
+        Then there is a pause: processes that cannot begin would take the machine's time from those that work (1202).
+        """
+        for process in self.processes:
+            process.look()
+        if time.monotonic() < self._again_at:
+            return
         before = list(self.processes)
         super().keep_subprocess_alive()
-        for former, process in zip(before, self.processes, strict=True):
-            if process is not former:
-                line = "server process died, and another takes its place process=%s exit_code=%s successor=%s"
-                _log.warning(line, former.pid, former.process.exitcode, process.pid)
+        replaced = [(former, new) for former, new in zip(before, self.processes, strict=True) if new is not former]
+        for former, process in replaced:
+            line = "server process died, and another takes its place process=%s exit_code=%s successor=%s"
+            _log.warning(line, former.pid, former.process.exitcode, process.pid)
+        if replaced:
+            shortest = min(former.lived for former, _ in replaced)
+            self._again_at = time.monotonic() + self._pauses.after(shortest)
 
     def _end(self, _number: int, _frame: FrameType | None) -> None:
         """Tell every process at once, also while one of them is being replaced (decision 138)."""

@@ -13,14 +13,13 @@ from pathlib import Path
 
 from gateway.observability.shared_folder import SHARED_FOLDER
 from gateway.server import program
+from gateway.server.pauses import Pauses
 from gateway.server.shutdown import END_SECONDS, LAST_WORK_SECONDS
 from gateway.server.worker_link import Link, linked
 from storage.change_feed import ChangeFeed
 from storage.database import Database
 from storage.meanwhile import meanwhile
 
-_AGAIN_SECONDS, _AGAIN_SECONDS_MAX = 1.0, 30.0
-"""The pause before another worker begins, which doubles: one that cannot begin is no busy loop."""
 _STARTING_SECONDS = 30.0
 """The seconds that a worker has to begin, on a machine that does much else."""
 SILENCE_SECONDS = 60.0
@@ -94,7 +93,7 @@ class WorkerProcess:
 
     async def _keep(self, feed: ChangeFeed) -> None:
         """Have a worker, and another in the place of one that died, until this process ends."""
-        pause = _AGAIN_SECONDS
+        pauses = Pauses(SILENCE_SECONDS)
         try:
             while not self._ending.is_set():
                 began = time.monotonic()
@@ -102,11 +101,8 @@ class WorkerProcess:
                     await self._one(feed)
                 except Exception as error:  # too many processes, most likely; whatever it is, jobs have to go on
                     _log.warning("worker process cannot be started, and is tried again error=%s", error)
-                if time.monotonic() - began > SILENCE_SECONDS:
-                    pause = _AGAIN_SECONDS
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._ending.wait(), pause)
-                pause = min(2 * pause, _AGAIN_SECONDS_MAX)
+                    await asyncio.wait_for(self._ending.wait(), pauses.after(time.monotonic() - began))
         finally:
             self._ended.set()
 

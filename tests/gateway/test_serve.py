@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -292,23 +293,55 @@ def test_a_signal_waits_for_the_supervisor_that_takes_a_place(number: int, tmp_p
     assert "Traceback" not in said
 
 
+def _supervised(monkeypatch: pytest.MonkeyPatch, turns: list[list[Any]]) -> Processes:
+    """A supervisor of the first of these, which have the next ones in their place each time that it looks."""
+    monkeypatch.setattr(Multiprocess, "__init__", lambda *_: None)
+    monkeypatch.setattr("gateway.server.serving.signal", SimpleNamespace(SIGINT=2, SIGTERM=15, signal=lambda *_: None))
+    supervisor = Processes(uvicorn.Config("x"), [])
+    supervisor.processes, *followed = turns
+    monkeypatch.setattr(
+        Multiprocess, "keep_subprocess_alive", lambda one: setattr(one, "processes", followed.pop(0)), raising=False
+    )
+    return supervisor
+
+
+def _process(pid: int, exit_code: int | None = None, lived: float = 0.0) -> SimpleNamespace:
+    return SimpleNamespace(pid=pid, process=SimpleNamespace(exitcode=exit_code), lived=lived, look=lambda: None)
+
+
 def test_a_process_that_died_is_warned_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Decision 1148: its number and its exit code are fields."""
-    lives, died, successor = (
-        SimpleNamespace(pid=pid, process=SimpleNamespace(exitcode=code))
-        for pid, code in ((1, None), (2, -9), (3, None))
-    )
-    supervisor = object.__new__(Processes)
-    supervisor.processes = [lives, died]  # type: ignore[list-item]  # as much of them as is asked
-    followed: list[Any] = [[lives, successor], [lives, successor]]
-    monkeypatch.setattr(
-        Multiprocess, "keep_subprocess_alive", lambda one: setattr(one, "processes", followed.pop()), raising=False
-    )
+    lives, died, successor = _process(1), _process(2, -9), _process(3)
+    supervisor = _supervised(monkeypatch, [[lives, died], [lives, successor], [lives, successor]])
     supervisor.keep_subprocess_alive()
     supervisor.keep_subprocess_alive()
     [record] = caplog.records
     assert record.levelname == "WARNING"
     assert fields_of(record) == {"process": 2, "exit_code": -9, "successor": 3}
+
+
+def test_processes_that_cannot_begin_are_tried_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decision 1202: the first at once, then after pauses that double, and at once again behind one that could."""
+    clock, lived, began = [1000.0], [0.5], list[float]()
+    monkeypatch.setattr("gateway.server.serving.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    supervisor = _supervised(monkeypatch, [[_process(0, 1)]])
+
+    def replace(one: Processes) -> None:
+        began.append(clock[0])
+        one.processes = [_process(len(began), 1, lived[0])]  # type: ignore[list-item]  # as much of it as is asked
+
+    monkeypatch.setattr(Multiprocess, "keep_subprocess_alive", replace)
+
+    def pauses(seconds: int) -> list[float]:
+        del began[:]
+        for _ in range(2 * seconds):
+            supervisor.keep_subprocess_alive()
+            clock[0] += 0.5
+        return [later - earlier for earlier, later in pairwise(began)]
+
+    assert pauses(125) == [1, 2, 4, 8, 16, 30, 30, 30]
+    lived[0] = 20
+    assert pauses(80)[-8:] == [1] * 8
 
 
 def test_a_process_is_judged_by_what_it_owes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateway.server import worker_process
+from gateway.server import pauses, worker_process
 from gateway.server.worker_link import Link, linked
 from gateway.server.worker_process import WorkerProcess
 from storage.base import new_id
@@ -183,7 +183,7 @@ async def test_a_worker_that_cannot_be_started_is_tried_again(
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr("asyncio.create_subprocess_exec", refused)
-    monkeypatch.setattr(worker_process, "_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(pauses, "_FIRST_SECONDS", 0.01)
     process = WorkerProcess(demo=False, lease_seconds=30)
     async with process.followed(database, ChangeFeed(database)):
         await _within_a_second(lambda: len(tries) > 2)
@@ -203,7 +203,8 @@ async def test_a_worker_that_hangs_is_replaced(
         return started[-1]
 
     monkeypatch.setattr("asyncio.create_subprocess_exec", silent)
-    for name, seconds in (("SILENCE_SECONDS", 0.2), ("_LOOK_SECONDS", 0.05), ("_AGAIN_SECONDS", 0.01)):
+    monkeypatch.setattr(pauses, "_FIRST_SECONDS", 0.01)
+    for name, seconds in (("SILENCE_SECONDS", 0.2), ("_LOOK_SECONDS", 0.05)):
         monkeypatch.setattr(worker_process, name, seconds)
     process = WorkerProcess(demo=False, lease_seconds=30)
     async with process.followed(database, ChangeFeed(database)):
