@@ -8,7 +8,7 @@ from identity import directory
 from storage.base import now
 from storage.database import Database
 from storage.queries import administration as statements
-from storage.queries import members, organizations
+from storage.queries import organizations
 
 
 class Newcomer(NamedTuple):
@@ -38,12 +38,11 @@ async def add_members(database: Database, newcomers: Mapping[str, Sequence[Newco
     async with database.directory(writing=True) as session:
         for subject, newcomer in sorted(everybody.items()):  # each is locked, and compared with what is known
             await organizations.put_member(session, subject, name=newcomer.name, email=newcomer.email)
-    for org, key in keys.items():  # a transaction each: organizations share none
-        async with database.writing(key or "") as session:
-            for one in newcomers[org]:  # what the member made before is looked at
-                await members.put_membership(
-                    session, one.subject, role=one.role, scopes=one.scopes, name=one.name, email=one.email
-                )
+    for org, key in keys.items():
+        for one in newcomers[org]:  # a transaction each: rows are locked before any event (decision 1200)
+            await directory.put_membership(
+                database, key or "", one.subject, role=one.role, scopes=one.scopes, name=one.name, email=one.email
+            )
     return []
 
 

@@ -202,10 +202,17 @@ async def add_member(
         return False
     async with database.directory(writing=True) as session:
         await statements.put_member(session, subject, name=name, email=email)
+    await put_membership(database, org_id, subject, role=role, scopes=scopes, name=name, email=email)
+    return True
+
+
+async def put_membership(
+    database: Database, org_id: str, subject: str, *, role: Role | None, scopes: Iterable[str], name: str, email: str
+) -> None:
+    """Begin the membership of somebody known to the directory, or change it and tell the log so (decision 1060)."""
     async with database.writing(org_id) as session:
         changed = await members.put_membership(session, subject, role=role, scopes=scopes, name=name, email=email)
         await _tell_of_changes(session, subject, changed)
-    return True
 
 
 async def remove_member(database: Database, external_id: str, subject: str) -> bool:

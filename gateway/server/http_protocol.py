@@ -77,9 +77,13 @@ class HttpServerProtocol(HttpProtocol):
         self._security = security
         self._part = _Part.REQUEST
         self._came = 0
-        """Bytes of the part: of a head with all that came with it, of a body its content."""
-        self._most = BODY_MAX_BYTES
+        """Bytes of the part: of a head with all that came after its beginning, of a body its content."""
         self._head = 0
+        """Bytes of its whole headers and trailers."""
+        self._untold = 0
+        """Bytes that have come of a body since the parser last told of any content or trailer."""
+        self._has_begun = False
+        """Whether a head has begun in this piece of what comes."""
         self._most = BODY_MAX_BYTES
         """The bytes that the body may have."""
         self._waiting_since: float | None = None
@@ -111,7 +115,7 @@ class HttpServerProtocol(HttpProtocol):
         if self._over:
             return
         self.end_idleness()
-        before = self._part
+        before, told, self._has_begun = self._part, (self._came, self._head), False
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -128,13 +132,14 @@ class HttpServerProtocol(HttpProtocol):
             if self._is_answering():
                 return
             self._part, self._came = _Part.REQUEST, 0  # only ends of lines have come, which keep no connection open
-            if before is _Part.BODY:
-                data = b""  # or the end of a body that was answered before it came, and is counted to no head
-        if self._part is not _Part.BODY:
+        is_untold = before is self._part is _Part.BODY and told == (self._came, self._head)
+        self._untold = self._untold + len(data) if is_untold else 0
+        # A piece in which a head begins, or a body ends, has more of what was before than of the head.
+        if self._part is not _Part.BODY and before is not _Part.BODY and not self._has_begun:
             self._came += len(data)
-            if self._came > _HEAD_MAX_BYTES:
-                self._refuse(HeadersTooLarge())
-                return
+        if self._untold > _HEAD_MAX_BYTES or (self._part is not _Part.BODY and self._came > _HEAD_MAX_BYTES):
+            self._refuse(HeadersTooLarge())
+            return
         self._wait()
 
     def resume_writing(self) -> None:
@@ -164,7 +169,7 @@ class HttpServerProtocol(HttpProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._part, self._came, self._head = _Part.HEAD, 0, 0
+        self._part, self._came, self._head, self._has_begun = _Part.HEAD, 0, 0, True
 
     def on_url(self, url: bytes) -> None:
         super().on_url(url)

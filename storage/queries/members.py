@@ -93,15 +93,14 @@ async def remove_membership(session: TenantSession, subject: str, *, issued_at: 
     issued_at = issued_at or int(moment.timestamp())
     found = await session.update(found, ended_at=moment, role=None, scopes=[], token_issued_at=issued_at)
     await _copy(session, found)
-    await session.execute(
-        update(Credential)
-        .where(
-            col(Credential.org_id) == session.org_id,
-            col(Credential.owner_subject) == subject,
-            col(Credential.revoked_at).is_(None),
-        )
-        .values(revoked_at=moment)
+    live = (
+        col(Credential.org_id) == session.org_id,
+        col(Credential.owner_subject) == subject,
+        col(Credential.revoked_at).is_(None),
     )
+    # A key is locked before those that were made with it, as whoever revokes it does.
+    await session.rows(select(col(Credential.id)).where(*live).order_by(col(Credential.id)).with_for_update())
+    await session.execute(update(Credential).where(*live).values(revoked_at=moment))
     from storage.queries.integrations import end_of_owner  # with a dozen tables, which few of those here need
 
     webhooks = await lock_of_maker(session, subject)
@@ -122,7 +121,9 @@ async def suspend_before(session: TenantSession, moment: datetime, *, dry: bool)
     """
     own = col(Membership.org_id) == session.org_id
     wanted = own, col(Membership.created_at) < moment, col(Membership.ended_at).is_(None)
-    subjects = [row.subject for row in await session.rows(select(col(Membership.subject)).where(*wanted))]
+    by_subject = select(col(Membership.subject)).where(*wanted).order_by(col(Membership.subject))
+    rows = await session.rows(by_subject if dry else by_subject.with_for_update())  # as administrators are locked
+    subjects = [row.subject for row in rows]
     if subjects and not dry:
         present = now()
         ended = {"ended_at": present, "token_issued_at": int(present.timestamp())}

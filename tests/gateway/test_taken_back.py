@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from contract.scopes import Role
-from identity.directory import add_member
 from storage.base import now
 from storage.queries import events
 from storage.statements import parsed
@@ -117,9 +116,8 @@ async def test_memberships_of_before_hold_no_more_until_they_are_confirmed(gatew
     await run("member", "resume", "--org", "org_one", "--user", "member@one", code=1)
     await run("member", "remove", "--org", "org_one", "--user", "viewer@one")
     await run("member", "resume", "--org", "org_one", "--user", "viewer@one", code=1)
-    assert await add_member(
-        world.database, "org_one", "admin@one", name="A", email="a@a.example", role=Role.ADMIN, scopes=Role.ADMIN.scopes
-    )
+    again = ("--user", "admin@one", "--name", "A", "--email", "a@a.example", "--role", "admin")
+    await run("member", "add", "--org", "org_one", *again)
     assert await holds(gateway, world.session("admin@one", world.one))
     # Decision 1060: the log tells of it, so that no replica shows members as they were before.
     async with world.database.reading(world.one.id) as session:

@@ -15,14 +15,19 @@ from sqlmodel import col
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from gateway.runtime import Runtime
-from storage.base import now
-from storage.tables import Account, Activity, Contact, Deal, Event, Lead, Membership, Person
+from identity.administration import Newcomer, add_members
+from storage.base import new_id, now
+from storage.queries import credentials as keys
+from storage.queries import members, webhooks
+from storage.queries.records import lock_organization
+from storage.tables import Account, Activity, Contact, Credential, Deal, Event, Lead, Membership, Person
 from tests.isolation.requests import ERRORS, Case, Rest, by_id, put, q
 from tests.isolation.surfaces import Surfaces, plain, selection
 from tests.support.gateway import Gateway, application_of
 from tests.support.record_types import RecordType
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
+from tests.support.waiting import meets_writer
 from tests.support.world import Headers, bearer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -706,3 +711,57 @@ RECORD = RecordType(
         "Mutation.ownershipTransfer": _transfer,
     },
 )
+
+
+_HOOK = 'mutation { webhookCreate(input: {url: "https://1.1.1.1/hook"}) { webhook { id } } }'
+
+
+async def test_members_from_a_file_and_who_changes_a_webhook_of_one_do_not_wait_for_each_other(one: Tenant) -> None:
+    """The first one's loss of a scope is told before the second one's webhook is locked (decision 1200)."""
+    makers = [await one.scoped("organizations:manage", name=name) for name in ("a", "b")]
+    [_, hook] = [(await one.ask(_HOOK, headers))["webhook"]["id"] for headers in makers]
+    entries = [Newcomer(one.subject(n), n, f"{n}@a.example", None, ["contacts:read"]) for n in ("a", "b")]
+    missing = await meets_writer(
+        one,
+        lambda s: webhooks.find(s, hook, lock=True),
+        lock_organization,
+        add_members(one.gateway.world.database, {one.organization.external_id: entries}),
+    )
+    assert missing == []
+    told = [kind for (kind,) in await one.rows(col(Event.type))]
+    assert [told.count("webhook_disabled"), told.count("member_updated")] == [2, 2]
+
+
+async def test_who_suspends_many_locks_them_as_administrators_are_locked(one: Tenant) -> None:
+    """By their names (decision 1200), whatever the order in which they came."""
+    for name in ("z", "a"):
+        await one.scoped(name=name)
+    suspended = await meets_writer(
+        one,
+        lambda s: members.membership(s, one.subject("a"), lock=True),
+        lambda s: members.membership(s, one.subject("z"), lock=True),
+        _suspended(one),
+    )
+    assert {one.subject("a"), one.subject("z")} <= set(suspended)
+
+
+async def test_a_removal_and_the_end_of_a_key_do_not_wait_for_each_other(one: Tenant) -> None:
+    """A key is ended before those made with it, though their rows lie before its own (decision 1200)."""
+    await one.scoped(name="leaves")
+    parent, child = sorted((new_id(), new_id()))
+    named = {"kind": CredentialKind.ORGANIZATION_KEY.value, "secret_hash": "x", "hint": "h", "name": "k"}
+    for key, maker in ((child, parent), (parent, None)):
+        whose = {"org_id": one.id, "owner_subject": one.subject("leaves"), "made_by": maker}
+        await one.add(Credential(id=key, key_id=key, **named, **whose))
+    answer = await meets_writer(
+        one,
+        lambda s: keys.change(s, parent, org_id=one.id, owner=None, revoked_at=now()),
+        lambda s: keys.end_made(s, parent, org_id=one.id),
+        one.gateway.rest("DELETE", f"/members/{one.subject('leaves')}", one.headers("admin")),
+    )
+    assert answer.is_success, answer.text
+
+
+async def _suspended(one: Tenant) -> list[str]:
+    async with one.gateway.world.database.writing(one.id) as session:
+        return await members.suspend_before(session, now(), dry=False)

@@ -321,18 +321,36 @@ async def test_an_early_answer_reaches_who_wants_no_other(live: Live, case: str,
     assert answer.endswith(b"}")
 
 
-async def test_what_comes_of_a_body_behind_its_answer_is_no_head(live: Live) -> None:
+@pytest.mark.parametrize("apart", [True, False], ids=["apart", "in one piece with the next head"])
+async def test_what_comes_of_a_body_behind_its_answer_is_no_head(live: Live, apart: bool) -> None:
     """However much of it comes at once: the next request on the connection is read as it is."""
     async with wire(live.service.address) as connection:
         await connection.say(b"POST /deals HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
         head = await connection.head()
         assert head.startswith(b"HTTP/1.1 401 ")
         assert b"connection: close" not in head
-        await connection.say(b" " * 60_000)
-        await asyncio.sleep(0.1)
-        await connection.say(GET + b"Connection: close\r\n\r\n")
+        for piece in (b" " * 60_000, GET) if apart else (b" " * 60_000 + GET,):
+            await connection.say(piece)
+            await asyncio.sleep(0.1)
+        await connection.say(b"Connection: close\r\n\r\n")
         heard = await connection.heard()
     assert (heard.statuses, heard.closed) == ([200], True)
+
+
+@pytest.mark.parametrize("endless", [b"0\r\nX: ", b"2;x="], ids=["trailer", "extension of a chunk"])
+@pytest.mark.parametrize("status", [431, 401], ids=["before", "behind"])
+async def test_what_has_no_end_within_a_body_has_a_bound(live: Live, status: int, endless: bytes) -> None:
+    """The parser keeps a trailer until it is whole, and tells of nothing before (decision 106); an answer stays it."""
+    async with wire(live.service.address) as connection:
+        credential = f"Authorization: {live.token()['authorization']}\r\n".encode() if status == 431 else b""
+        headers = b"Host: a\r\nContent-Type: application/json\r\n" + credential
+        await connection.say(b"POST /deals HTTP/1.1\r\n" + headers + b"Transfer-Encoding: chunked\r\n\r\n" + endless)
+        for _ in range(20):
+            await connection.say(b"a" * 10_000)
+            await asyncio.sleep(0.01)
+        heard = await connection.heard()
+    assert (heard.statuses, heard.closed) == ([status], True)
+    assert heard.seconds < 3
 
 
 async def test_python_s_own_client_reads_the_refusal(live: Live) -> None:
