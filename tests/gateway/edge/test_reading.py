@@ -340,7 +340,7 @@ async def test_what_comes_of_a_body_behind_its_answer_is_no_head(live: Live, apa
 @pytest.mark.parametrize("endless", [b"0\r\nX: ", b"2;x="], ids=["trailer", "extension of a chunk"])
 @pytest.mark.parametrize("status", [431, 401], ids=["before", "behind"])
 async def test_what_has_no_end_within_a_body_has_a_bound(live: Live, status: int, endless: bytes) -> None:
-    """The parser keeps a trailer until it is whole, and tells of nothing before (decision 106); an answer stays it."""
+    """The parser keeps a trailer until it is whole, and tells of nothing before (decision 106)."""
     async with wire(live.service.address) as connection:
         credential = f"Authorization: {live.token()['authorization']}\r\n".encode() if status == 431 else b""
         headers = b"Host: a\r\nContent-Type: application/json\r\n" + credential
