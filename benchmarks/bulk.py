@@ -7,9 +7,10 @@ databases with the local store. The gateway has its worker in its own process, a
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from benchmarks.bulk_driver import Beside, Caller, Figures
 from benchmarks.bulk_parts import PARTS, Bench
 from benchmarks.contestants import gateway, serving
 from benchmarks.cores import layout
-from benchmarks.data import Known, Place, Profile, known, place
+from benchmarks.data import Known, Profile, copies, known
 from benchmarks.measure import load
 from storage.seeding import Plan
 
@@ -42,7 +43,8 @@ def _run(part: str, dialect: str, deals: int, *, is_quick: bool, figures: Figure
     where = layout()
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crm-bench-")))
-        ground = stack.enter_context(place(dialect, profile, scratch, where.database))
+        copied = stack.enter_context(copies(dialect, profile, scratch, where.database))
+        ground = stack.enter_context(copied("run"))
         one = stack.enter_context(gateway(ground, facts, scratch, where.contestant, has_worker=True))
         bare = stack.enter_context(serving("files", scratch, where.contestant, BENCH_FOLDER=str(scratch)))
         generator = stack.enter_context(load(where))
@@ -51,10 +53,11 @@ def _run(part: str, dialect: str, deals: int, *, is_quick: bool, figures: Figure
         organization = facts[0].organization
 
         @contextmanager
-        def another(place: Place) -> Iterator[Caller]:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=scratch)))
-            with gateway(place, facts, folder, where.contestant, has_worker=True) as contestant:
-                yield Caller(contestant, organization)
+        def another(name: str, changes: Iterable[str]) -> Iterator[Caller]:
+            with copied(name) as copy, tempfile.TemporaryDirectory(dir=scratch) as folder:
+                asyncio.run(copy.execute(changes))
+                with gateway(copy, facts, Path(folder), where.contestant, has_worker=True) as contestant:
+                    yield Caller(contestant, organization)
 
         PARTS[part](
             Bench(Caller(one, organization), beside, bare, ground, another, figures, scratch, is_quick=is_quick)

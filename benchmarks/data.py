@@ -104,10 +104,6 @@ def _spread(items: Sequence[str], count: int) -> list[str]:
     return list(items[::step][:count])
 
 
-def _no_other(_: str) -> AbstractContextManager[Place]:
-    raise NotImplementedError("of data that grows there is one copy")
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """A database that a run may write to."""
@@ -119,8 +115,6 @@ class Place:
     """The login of ad-hoc SQL, where the database needs one."""
     server: int | None = None
     """The process of PostgreSQL, whose children do the work."""
-    another: Callable[[str], AbstractContextManager[Place]] = _no_other
-    """Makes a second copy of the same data, by its name, on the same server."""
 
     async def execute(self, statements: Iterable[str]) -> None:
         """Send these as the owner of the tables, each for itself."""
@@ -133,22 +127,31 @@ class Place:
             await engine.dispose()
 
 
-def place(dialect: str, profile: Profile, scratch: Path, cores: Cores) -> AbstractContextManager[Place]:
-    """A fresh copy of the profile's data; `scratch` holds it on SQLite, `cores` are PostgreSQL's."""
-    return _sqlite(profile, scratch) if dialect == "sqlite" else _postgresql(profile, cores)
+Copied = Callable[[str], AbstractContextManager[Place]]
 
 
 @contextmanager
-def _sqlite(profile: Profile, scratch: Path) -> Iterator[Place]:
-    """A copy of the seeded file."""
+def place(dialect: str, profile: Profile, scratch: Path, cores: Cores) -> Iterator[Place]:
+    """A fresh copy of the profile's data; `scratch` holds it on SQLite, `cores` are PostgreSQL's."""
+    with copies(dialect, profile, scratch, cores) as copied, copied("run") as found:
+        yield found
+
+
+def copies(dialect: str, profile: Profile, scratch: Path, cores: Cores) -> AbstractContextManager[Copied]:
+    """What makes fresh copies of the profile's data, each by a name of its own, on one server."""
+    return _files(profile, scratch) if dialect == "sqlite" else _databases(profile, cores)
+
+
+@contextmanager
+def _files(profile: Profile, scratch: Path) -> Iterator[Copied]:
+    """Copies of the seeded file."""
     folder = _folder(profile, "sqlite")
     if not _done(folder).exists():
         folder.mkdir(parents=True)
         _say(profile, "SQLite")
         asyncio.run(fill(f"sqlite+aiosqlite:///{folder / 'crm.sqlite3'}", profile))
         _done(folder).touch()
-    with _file(folder, scratch, "bench") as copy:
-        yield copy
+    yield partial(_file, folder, scratch)
 
 
 @contextmanager
@@ -157,12 +160,12 @@ def _file(folder: Path, scratch: Path, name: str) -> Iterator[Place]:
     shutil.copyfile(folder / "crm.sqlite3", file)
     file.chmod(0o600)  # the service takes no database that others may read
     url = f"sqlite+aiosqlite:///{file}"
-    yield Place("sqlite", url, url, another=partial(_file, folder, scratch))
+    yield Place("sqlite", url, url)
 
 
 @contextmanager
-def _postgresql(profile: Profile, cores: Cores) -> Iterator[Place]:
-    """A copy of the seeded database, on a server of its own."""
+def _databases(profile: Profile, cores: Cores) -> Iterator[Copied]:
+    """Copies of the seeded database, on a server of their own."""
     folder = _folder(profile, "postgresql")
     with Server(folder, cores) as server:
         if not _done(folder).exists():
@@ -175,8 +178,7 @@ def _postgresql(profile: Profile, cores: Cores) -> Iterator[Place]:
                 database="seeded",
             )
             _done(folder).touch()
-        with _database(server, "run") as copy:
-            yield copy
+        yield partial(_database, server)
 
 
 @contextmanager
@@ -186,7 +188,7 @@ def _database(server: Server, name: str) -> Iterator[Place]:
     server.execute("CHECKPOINT")
     server.execute("\n".join(statements(ANALYTICS, OWNER)), database=name)
     gateway, baseline, analytics = (server.url(name, role=role) for role in (OWNER, BASELINE, ANALYTICS))
-    yield Place("postgresql", gateway, baseline, analytics, server.pid, partial(_database, server))
+    yield Place("postgresql", gateway, baseline, analytics, server.pid)
     server.drop(name)
 
 

@@ -321,7 +321,7 @@ def test_a_process_that_died_is_warned_of(monkeypatch: pytest.MonkeyPatch, caplo
 
 
 def test_processes_that_cannot_begin_are_tried_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Decision 1202: the first at once, then after pauses that double, and at once again behind one that could."""
+    """Decision 1202: the first at once, then after pauses that double, and a second behind one that could."""
     clock, lived, began = [1000.0], [0.5], list[float]()
     monkeypatch.setattr("gateway.server.serving.time", SimpleNamespace(monotonic=lambda: clock[0]))
     supervisor = _supervised(monkeypatch, [[_process(0, 1)]])
@@ -342,6 +342,20 @@ def test_processes_that_cannot_begin_are_tried_less_and_less_often(monkeypatch: 
     assert pauses(125) == [1, 2, 4, 8, 16, 30, 30, 30]
     lived[0] = 20
     assert pauses(80)[-8:] == [1] * 8
+
+
+def test_a_process_says_how_long_it_lived(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not how long ago it began: nobody looks while there is a pause (decision 1202)."""
+    clock, runs = [0.0], [True]
+    monkeypatch.setattr("gateway.server.serving.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    process = Process(uvicorn.Config("x"), [])
+    monkeypatch.setattr(process, "process", SimpleNamespace(is_alive=lambda: runs[0]))
+    clock[0] += 3
+    process.look()
+    runs[0] = False
+    clock[0] += 30
+    process.look()
+    assert process.lived == 3
 
 
 def test_a_process_is_judged_by_what_it_owes(monkeypatch: pytest.MonkeyPatch) -> None:
