@@ -132,8 +132,8 @@ class HttpServerProtocol(HttpProtocol):
             if self._is_answering():
                 return
             self._part, self._came = _Part.REQUEST, 0  # only ends of lines have come, which keep no connection open
-        is_untold = before is self._part is _Part.BODY and told == (self._came, self._head)
-        self._untold = self._untold + len(data) if is_untold else 0
+        is_one = before is self._part is _Part.BODY and not self._has_begun
+        self._untold = self._untold + len(data) if is_one and told == (self._came, self._head) else 0
         # A piece in which a head begins, or a body ends, has more of what was before than of the head.
         if self._part is not _Part.BODY and before is not _Part.BODY and not self._has_begun:
             self._came += len(data)

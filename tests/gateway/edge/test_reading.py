@@ -337,6 +337,19 @@ async def test_what_comes_of_a_body_behind_its_answer_is_no_head(live: Live, apa
     assert (heard.statuses, heard.closed) == ([200], True)
 
 
+async def test_a_body_and_the_head_of_one_like_it_in_one_piece_are_both_read(live: Live) -> None:
+    """Nothing is told of the second that was not told of the first; all of the first one's body has come."""
+    head = b"POST /deals HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n"
+    async with wire(live.service.address) as connection:
+        await connection.say(head)
+        assert (await connection.head()).startswith(b"HTTP/1.1 401 ")
+        await connection.say(b" " * 60_000 + head)
+        await asyncio.sleep(0.1)
+        await connection.say(b" " * 60_000 + GET + b"Connection: close\r\n\r\n")
+        heard = await connection.heard()
+    assert (heard.statuses, heard.closed) == ([401, 200], True)
+
+
 @pytest.mark.parametrize("endless", [b"0\r\nX: ", b"2;x="], ids=["trailer", "extension of a chunk"])
 @pytest.mark.parametrize("status", [431, 401], ids=["before", "behind"])
 async def test_what_has_no_end_within_a_body_has_a_bound(live: Live, status: int, endless: bytes) -> None:
