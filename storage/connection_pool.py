@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import asyncpg
@@ -22,12 +23,16 @@ from storage.turns import Group, Turns
 
 Driver = Any
 """A connection of a driver. Any: asyncpg's and aiosqlite's have no class in common, and asyncpg ships no types."""
+Open = Callable[[], Awaitable[Driver]]
+"""Makes a connection."""
 
 _FAREWELL_SECONDS = 2.0
 IDLE_SECONDS: Final = 5.0
 """The seconds after which a connection to a file that nobody has used is closed."""
 IDLE_KEPT: Final = 2
-"""So many are kept for as long as the process lives."""
+"""So many of those that read are kept for as long as the process lives."""
+WRITERS_KEPT: Final = 1
+"""The same of those that write, of which one writes at a time."""
 
 
 class PoolState(NamedTuple):
@@ -72,21 +77,20 @@ def giving_way(is_long: bool) -> Iterator[None]:
 class Taken:
     """A connection that somebody has, in the turn of a group."""
 
-    __slots__ = ("_file", "_holder", "_turns", "driver", "gives_way", "group")
+    __slots__ = ("_file", "_holder", "_turns", "at_hand", "driver", "group")
 
     def __init__(
         self,
         driver: Driver,
+        at_hand: "AtHand",
         turns: Turns,
         group: Group,
         holder: Holder | None,
-        file: FileTurn | None = None,
-        *,
-        gives_way: bool = False,
+        file: FileTurn | None,
     ) -> None:
-        """`file` is the turn among processes, where it came with one."""
+        """`at_hand` are those of its kind, and `file` is the turn among processes, where it came with one."""
         self.driver = driver
-        self.gives_way = gives_way
+        self.at_hand = at_hand
         self.group = group
         self._turns = turns
         self._file = file
@@ -101,12 +105,13 @@ class Taken:
             self._holder.count -= 1
 
 
-class _AtHand:
-    """The connections that nobody uses. Some are kept, for as long as the process lives."""
+class AtHand:
+    """The connections of one kind that nobody uses. Some are kept, for as long as the process lives."""
 
-    __slots__ = ("_kept", "_least", "drivers")
+    __slots__ = ("_kept", "_least", "drivers", "open")
 
-    def __init__(self, kept: int) -> None:
+    def __init__(self, open: Open, kept: int) -> None:
+        self.open = open
         self.drivers: list[Driver] = []
         """The one that was used last is the first to be used again, so the others are idle together."""
         self._kept = kept
@@ -142,18 +147,22 @@ class Connections:
 
     Where there is one writer at a time, it has a turn of its own: who writes waits for no reader, and those who queue
     to write keep no reader from the database. Each connection then is a file that this process has open, a thread, the
-    schema and pages of its own: those that a burst had made are closed again (decision 1042).
+    schema and pages of its own: those that a burst had made are closed again (decision 1042). Who writes has one of its
+    own kind (decision 1203).
     """
 
-    def __init__(self, open: Callable[[], Awaitable[Driver]], size: int, file_turn: FileTurn | None = None) -> None:
-        """`file_turn` is the one writer's turn among processes, where there is one writer at a time."""
-        self._open = open
+    def __init__(
+        self, open: Open, size: int, file_turn: FileTurn | None = None, open_writer: Open | None = None
+    ) -> None:
+        """`file_turn` is the one writer's turn among processes, where there is one; `open_writer` makes its kind."""
         self._file_turn = file_turn
         self._turns = Turns(size, CONNECTION_SECONDS)
         self._writers = self._turns if file_turn is None else Turns(1, None)
-        self._at_hand = _AtHand(IDLE_KEPT)
-        self._give_way = _AtHand(0)
+        self._at_hand = AtHand(open, IDLE_KEPT)
+        self.give_way = AtHand(partial(_opened_to_give_way, open), 0)
         """Those whose threads have stepped back, which no thread can take back."""
+        self._writer = self._at_hand if file_turn is None else AtHand(open_writer or open, WRITERS_KEPT)
+        self._kinds = self._at_hand, self.give_way, self._writer
         self._looking: asyncio.TimerHandle | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._is_closed = False
@@ -183,14 +192,16 @@ class Connections:
         if not turns.at_once(group):
             await turns.wait(group)
         file = self._file_turn if writing else None
-        gives_way = self._file_turn is not None and GIVES_WAY.get()
+        at_hand = self._writer if writing else self._at_hand
+        if self._file_turn is not None and GIVES_WAY.get():
+            at_hand = self.give_way
         try:
             if file is not None:
                 await file.take()
-            driver = (self._give_way if gives_way else self._at_hand).take()
+            driver = at_hand.take()
             if driver is not None:
-                return Taken(driver, turns, group, holder, file, gives_way=gives_way)
-            driver = await (self._opened_to_give_way() if gives_way else self._open())
+                return Taken(driver, at_hand, turns, group, holder, file)
+            driver = await at_hand.open()
         except BaseException:
             if file is not None:
                 file.give_back()
@@ -198,16 +209,7 @@ class Connections:
             raise
         if isinstance(driver, asyncpg.Connection):
             driver.add_termination_listener(self._ended)
-        return Taken(driver, turns, group, holder, file, gives_way=gives_way)
-
-    async def _opened_to_give_way(self) -> Driver:
-        driver = await self._open()
-        try:
-            await step_back(driver)
-        except BaseException:
-            await driver.close()
-            raise
-        return driver
+        return Taken(driver, at_hand, turns, group, holder, file)
 
     async def give_back(self, taken: Taken) -> None:
         """Keep a connection for the next one."""
@@ -216,8 +218,9 @@ class Connections:
             await self.give_up(taken)
             return
         if not (isinstance(driver, asyncpg.Connection) and driver.is_closed()):
-            (self._give_way if taken.gives_way else self._at_hand).drivers.append(driver)
-            self._look_later()
+            taken.at_hand.drivers.append(driver)
+            if taken.at_hand.is_long and self._file_turn is not None:
+                self._look_later()
         taken.leave()
 
     def _close_behind(self, drivers: list[Driver]) -> None:
@@ -228,17 +231,18 @@ class Connections:
 
     def _look_later(self) -> None:
         """Look once in a while, as long as there are more than are kept: one timer, whoever gives back."""
-        if self._looking is None and self._file_turn is not None and (self._at_hand.is_long or self._give_way.is_long):
-            self._at_hand.begin()
-            self._give_way.begin()
+        if self._looking is None:
+            for kind in self._kinds:
+                kind.begin()
             self._looking = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._look)
 
     def _look(self) -> None:
         """Close those that nobody has used since the last look."""
         self._looking = None
-        if not self._closing and (idle := self._at_hand.idle() + self._give_way.idle()):
+        if not self._closing and (idle := [driver for kind in self._kinds for driver in kind.idle()]):
             self._close_behind(idle)
-        self._look_later()
+        if any(kind.is_long for kind in self._kinds):
+            self._look_later()
 
     async def give_up(self, taken: Taken) -> None:
         """End a connection that may be in disorder, without a farewell that its server might not answer."""
@@ -259,7 +263,7 @@ class Connections:
             self._looking.cancel()
         if self._closing:
             await asyncio.wait(self._closing)
-        while (driver := self._at_hand.take() or self._give_way.take()) is not None:
+        for driver in self._left():
             if isinstance(driver, asyncpg.Connection):
                 driver.remove_termination_listener(self._ended)
                 try:
@@ -271,9 +275,24 @@ class Connections:
         if self._file_turn is not None:
             self._file_turn.close()
 
+    def _left(self) -> Iterator[Driver]:
+        for kind in self._kinds:
+            while (driver := kind.take()) is not None:
+                yield driver
+
     def _ended(self, driver: Driver) -> None:
         """The server ended a connection: where it was at hand, it is so no longer."""
         self._at_hand.drivers = [other for other in self._at_hand.drivers if other is not driver]
+
+
+async def _opened_to_give_way(open: Open) -> Driver:
+    driver = await open()
+    try:
+        await step_back(driver)
+    except BaseException:
+        await driver.close()
+        raise
+    return driver
 
 
 async def _closed(idle: list[Driver]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import aiosqlite
@@ -12,8 +13,7 @@ from sqlalchemy.engine import URL, Dialect, make_url
 
 from contract.errors import Problem, Problems
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS, STATEMENTS_CHARACTERS_MAX, STATEMENTS_MAX
-from storage import database_time
-from storage.adapters.aiosqlite import unattended
+from storage import database_time, sqlite_connection
 from storage.adapters.asyncpg import fetch
 from storage.adapters.sqlalchemy import structure_of
 from storage.base import as_uuid, now
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from storage.clusters import Clusters
     from storage.replicas import Replicas
 
-_SQLITE_PRAGMAS = ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 _ANSWER_SECONDS = 1.0
 """The seconds for which an answer is waited for longer than a statement may take: after that, the server is away."""
 _UNMEASURED = nullcontext()
@@ -75,7 +74,7 @@ class Database:
         made: Any = self.url.get_dialect()  # Any: what each dialect takes is its own
         self.sql: Dialect = made(json_serializer=compact_json, json_deserializer=orjson.loads)
         """The dialect in which SQLAlchemy writes statements."""
-        self.connections = Connections(self.open, pool_size, turn_of(self.url))
+        self.connections = Connections(self.open, pool_size, turn_of(self.url), partial(self.open, to_write=True))
         self._seconds = statement_seconds
         self._is_cached = statement_cache
         self.replicas: Replicas | None = None
@@ -317,8 +316,8 @@ class Database:
             return database_time.current() or _UNMEASURED
         return database_time.Timed(database_time.current(), self.timed, statement)
 
-    async def open(self) -> Driver:
-        """A new connection of the driver. Raises what the driver does where the database is away."""
+    async def open(self, *, to_write: bool = False) -> Driver:
+        """A new connection of the driver, on SQLite of one kind. Raises what the driver does where it is away."""
         arguments, options = self.sql.create_connect_args(self.url)
         if self.dialect == "postgresql":
             return await tenant_connection.connect(
@@ -331,14 +330,7 @@ class Database:
                 )
             )
         options["isolation_level"] = None
-        driver = await unattended(aiosqlite.connect(*arguments, **options))
-        try:
-            for pragma in _SQLITE_PRAGMAS:
-                await driver.execute_fetchall(f"PRAGMA {pragma}")
-        except BaseException:
-            await driver.close()
-            raise
-        return driver
+        return await sqlite_connection.begun(aiosqlite.connect(*arguments, **options), to_write=to_write)
 
     async def bypasses_row_security(self) -> bool:
         """Says whether the role is above the row-level policies, so that isolation layer 5 is missing; SQLite has none.

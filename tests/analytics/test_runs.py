@@ -227,7 +227,7 @@ async def test_the_statement_of_an_answer_gives_way_to_others_and_nothing_else_d
     database = one.gateway.world.database
     found = taken_from(database.connections, monkeypatch)
     await asker(one).stream()
-    assert sum(taken.gives_way for taken, _ in found) == (database.dialect == "sqlite")
+    assert sum(taken.at_hand is database.connections.give_way for taken, _ in found) == (database.dialect == "sqlite")
     assert len(found) > 5
 
 

@@ -352,7 +352,7 @@ async def test_many_rows_give_way_on_the_processor(one: Tenant, keyed: bool, mon
         headers = one.headers() | ({"Idempotency-Key": new_id()} if keyed else {})
         rows = [{"externalKey": f"{size} {n}", "name": "made"} for n in range(size)]
         assert (await one.ask(upsert("accounts"), headers, rows=rows))["created"] == size
-        giving_way = sum(writing and taken.gives_way for taken, writing in found)
+        giving_way = sum(writing and taken.at_hand is database.connections.give_way for taken, writing in found)
         assert giving_way == (expected if database.dialect == "sqlite" else 0)
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import and_, select, text
 from sqlmodel import col
 
 from contract.errors import Unavailable
-from storage import database as module
+from storage import sqlite_connection
 from storage.base import Money, as_uuid, new_id
 from storage.database import Database
 from storage.db_errors import is_statement_error, refusal_of
@@ -112,7 +112,7 @@ async def test_a_reading_block_writes_nothing(database: Database, org: str) -> N
 async def test_a_file_that_another_process_holds_is_unavailable(
     database_url: str, monkeypatch: pytest.MonkeyPatch, org: str
 ) -> None:
-    monkeypatch.setattr(module, "_SQLITE_PRAGMAS", ("foreign_keys=ON", "busy_timeout=50"))
+    monkeypatch.setattr(sqlite_connection, "PRAGMAS", ("foreign_keys=ON", "busy_timeout=50"))
     impatient = Database(database_url)
     script = (
         "import sqlite3, sys; file = sqlite3.connect(sys.argv[1], isolation_level=None);"
