@@ -7,6 +7,7 @@ that give way to others, which are used by work that gives way alone.
 import asyncio
 import ctypes
 import sqlite3
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -33,6 +34,8 @@ IDLE_KEPT: Final = 2
 """So many of those that read are kept for as long as the process lives."""
 WRITERS_KEPT: Final = 1
 """The same of those that write, of which one writes at a time."""
+LONG_SECONDS: Final = 1.0
+"""The seconds of a transaction whose connection to write is not used again, since it may hold many pages."""
 
 
 class PoolState(NamedTuple):
@@ -77,7 +80,7 @@ def giving_way(is_long: bool) -> Iterator[None]:
 class Taken:
     """A connection that somebody has, in the turn of a group."""
 
-    __slots__ = ("_file", "_holder", "_turns", "at_hand", "driver", "group")
+    __slots__ = ("_file", "_holder", "_since", "_turns", "at_hand", "driver", "group")
 
     def __init__(
         self,
@@ -95,6 +98,12 @@ class Taken:
         self._turns = turns
         self._file = file
         self._holder = holder
+        self._since = 0.0 if file is None else time.monotonic()
+
+    @property
+    def is_long(self) -> bool:
+        """Says whether a file was written to for so long that what the connection holds of it is to be given back."""
+        return self._file is not None and time.monotonic() - self._since > LONG_SECONDS
 
     def leave(self) -> None:
         """Give the turn to whoever is next."""
@@ -218,7 +227,10 @@ class Connections:
             await self.give_up(taken)
             return
         if not (isinstance(driver, asyncpg.Connection) and driver.is_closed()):
-            taken.at_hand.drivers.append(driver)
+            if taken.is_long:
+                self._close_behind([driver])
+            else:
+                taken.at_hand.drivers.append(driver)
             if taken.at_hand.is_long and self._file_turn is not None:
                 self._look_later()
         taken.leave()

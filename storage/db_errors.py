@@ -2,6 +2,7 @@
 
 import sqlite3
 
+import aiosqlite
 import asyncpg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -84,6 +85,19 @@ def closed_under(driver: Driver, error: BaseException | None) -> ConnectionReset
     if isinstance(error, asyncpg.InterfaceError) and driver.is_closed():
         return ConnectionResetError("the connection is closed")
     return None
+
+
+def leaves_what_came_before(driver: Driver, error: BaseException) -> bool:
+    """Says whether a transaction can be taken back to where the part began in which the error was met.
+
+    It cannot where the connection is closed or its server away, nor where SQLite has taken back all of it, as it does
+    with a write that took too long.
+    """
+    if not isinstance(error, Exception) or closed_under(driver, error):
+        return False
+    if isinstance(driver, aiosqlite.Connection) and not driver.in_transaction:
+        return False
+    return is_statement_error(error) or refusal_of(error) is None
 
 
 def refusal_of(error: BaseException) -> GatewayError | None:

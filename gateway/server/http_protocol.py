@@ -40,7 +40,8 @@ WHOLE = "whole"
 """The word that a request's state says once nothing of it is missing."""
 
 _LINGER_SECONDS = 2.0
-_HEAD_MAX_BYTES = ADDRESS_MAX_BYTES + HEADERS_MAX_BYTES
+_HEAD_MAX_BYTES = ADDRESS_MAX_BYTES + HEADERS_MAX_BYTES + 64
+"""The bytes of a head: with its method, its version and the ends of its lines."""
 _LINE_BYTES = 4
 """The bytes that a header has besides its name and value."""
 _SURFACE = "edge"
@@ -157,18 +158,24 @@ class HttpServerProtocol(HttpProtocol):
 
     def _forget(self) -> None:
         """Let go of what has this connection and is had by it, which would be rings (decision 1170)."""
+        self._drop_queued()
+        for cycle in (self._running, self.cycle):
+            if cycle is not None:
+                _buffer_of(cycle).end()
+
+    def _drop_queued(self) -> None:
+        """Let go of the requests that wait behind the one that is being answered."""
         for waiting, _ in self.pipeline:
             forget(waiting)
             _buffer_of(waiting).end()
         self.pipeline.clear()
-        for cycle in (self._running, self.cycle):
-            if cycle is not None:
-                _buffer_of(cycle).end()
 
     # What the parser calls.
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        if self._part is _Part.REQUEST and self._running is not None:
+            self._waiting_since = self.loop.time()  # what came behind the answer before it is no part of it
         self._part, self._came, self._head, self._has_begun = _Part.HEAD, 0, 0, True
 
     def on_url(self, url: bytes) -> None:
@@ -179,10 +186,12 @@ class HttpServerProtocol(HttpProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer, which is counted and dropped: it must not change what was decided by the headers."""
         self._head += len(name) + len(value) + _LINE_BYTES
-        if self._head > HEADERS_MAX_BYTES or len(self.headers) >= HEADERS_MAX:
+        if self._head > HEADERS_MAX_BYTES:
             self._stop(HeadersTooLarge())
         if self._part is not _Part.HEAD:
             return
+        if len(self.headers) >= HEADERS_MAX:
+            self._stop(HeadersTooLarge())
         name = name.lower()
         self.headers.append((name, value))
         if name == b"expect":
@@ -305,7 +314,7 @@ class HttpServerProtocol(HttpProtocol):
         self._flush()
         if running is not None and not running.response_complete:
             if self._part is not _Part.BODY or self.pipeline:
-                self.pipeline.clear()
+                self._drop_queued()
                 self.flow.resume_reading()
                 running.keep_alive = False
                 _buffer_of(running).is_patient = True
@@ -355,7 +364,7 @@ class HttpServerProtocol(HttpProtocol):
         """Close so that a client that still sends gets to read the answer: a closed socket would take it back."""
         self._over = True
         self._still()
-        self.pipeline.clear()
+        self._drop_queued()
         self.flow.resume_reading()
         if not self.transport.is_closing():
             self.transport.write_eof()

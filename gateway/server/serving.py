@@ -69,6 +69,7 @@ class Process(adapter.Process):
         """The seconds after its beginning at which it was last seen to run."""
         self._began_at = time.monotonic()
         self._asked_at: float | None = None
+        self._supervisor = os.getpid()
 
     def is_alive(self, timeout: float = 5) -> bool:
         """Says whether it runs, and owes no answer for that many seconds; what is asked now, a later call hears.
@@ -97,12 +98,11 @@ class Process(adapter.Process):
     def always_pong(self) -> None:
         """Answer the supervisor, and end with it, should it be killed: the address would stay taken (decision 1195)."""
         self.parent_conn.close()  # this process has a copy of the other end, too
-        supervisor = os.getppid()
         with suppress(OSError, EOFError):
             super().always_pong()
         end = time.monotonic() + _ORPHANED_SECONDS
         while time.monotonic() < end:  # the pipe of a process that is told to end is closed as well
-            if os.getppid() != supervisor:
+            if os.getppid() != self._supervisor:
                 _log.warning("the supervisor is gone, and this process ends process=%d", os.getpid())
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
@@ -127,10 +127,12 @@ class Processes(adapter.Multiprocess):
         """Put another in the place of each process that died or hangs, and warn of it.
 
         Then there is a pause: processes that cannot begin would take the machine's time from those that work (1202).
+        It is none for one that could: whoever else died is replaced with it.
         """
         for process in self.processes:
             process.look()
-        if time.monotonic() < self._again_at:
+        is_pause = time.monotonic() < self._again_at
+        if is_pause and not any(each.lived > _BEGUN_SECONDS and not each.is_alive() for each in self.processes):
             return
         before = list(self.processes)
         super().keep_subprocess_alive()

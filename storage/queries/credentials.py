@@ -9,7 +9,6 @@ from functools import partial
 from sqlalchemy import (
     ColumnElement,
     Text,
-    Update,
     and_,
     bindparam,
     case,
@@ -238,7 +237,7 @@ async def end_made(session: TenantSession, credential_id: str, *, org_id: str | 
 
     One that is being made meanwhile is not seen here, and not let in either: each call looks at the makers.
     """
-    await session.execute(_ending([col(Credential.id) == credential_id], org_id))
+    await _end(session, [col(Credential.id) == credential_id], org_id)
 
 
 async def revoke_before(
@@ -263,26 +262,25 @@ async def revoke_before(
         wanted.append(col(Credential.owner_subject) == owner)
     number: int = await session.scalar(select(func.count()).select_from(Credential).where(*wanted))
     if number and not dry:
-        await session.execute(_ending(wanted, None))
+        await _end(session, wanted, None)
     return number
 
 
-def _ending(conditions: Iterable[ColumnElement[bool]], org_id: str | None) -> Update:
+async def _end(session: TenantSession, conditions: Iterable[ColumnElement[bool]], org_id: str | None) -> None:
+    """Revoke these with what was made with them, locked in the order in which a removed member's are (1200)."""
     pin = [] if org_id is None else [col(Credential.org_id) == org_id]
     made = aliased(Credential)
     ended = select(col(Credential.id)).where(*conditions, *pin).cte("ended", recursive=True)
     made_pin = [] if org_id is None else [col(made.org_id) == org_id]
     ended = ended.union(select(col(made.id)).join(ended, col(made.made_by) == ended.c.id).where(*made_pin))
-    return (
-        update(Credential)
-        .where(*pin, col(Credential.id).in_(select(ended.c.id)), col(Credential.revoked_at).is_(None))
-        .values(revoked_at=now())
-    )
+    live = *pin, col(Credential.id).in_(select(ended.c.id)), col(Credential.revoked_at).is_(None)
+    await session.rows(select(col(Credential.id)).where(*live).order_by(col(Credential.id)).with_for_update())
+    await session.execute(update(Credential).where(*live).values(revoked_at=now()))
 
 
 async def revoke_one(session: TenantSession, credential_id: str) -> None:
     """Revoke a credential of any owner and kind, with what was made with it (a session of the directory)."""
-    await session.execute(_ending([col(Credential.id) == credential_id], None))
+    await _end(session, [col(Credential.id) == credential_id], None)
 
 
 async def number_live(session: TenantSession, owner: str, *, org_id: str | None) -> int:

@@ -127,11 +127,12 @@ async def suspend_before(session: TenantSession, moment: datetime, *, dry: bool)
     if subjects and not dry:
         present = now()
         ended = {"ended_at": present, "token_issued_at": int(present.timestamp())}
-        for statement in (  # two tables
-            update(Membership).where(*wanted).values(ended),
-            update(t.Person)
-            .where(col(t.Person.org_id) == session.org_id, col(t.Person.id).in_(subjects))
-            .values(state=MemberState.DEACTIVATED.value),
+        people = col(t.Person.org_id) == session.org_id, col(t.Person.id).in_(subjects)
+        # As who names several owners locks them.
+        await session.rows(select(col(t.Person.id)).where(*people).order_by(col(t.Person.id)).with_for_update())
+        for statement in (  # two tables; who came back meanwhile is none of these
+            update(Membership).where(own, col(Membership.subject).in_(subjects)).values(ended),
+            update(t.Person).where(*people).values(state=MemberState.DEACTIVATED.value),
         ):
             await session.execute(statement)
     return subjects

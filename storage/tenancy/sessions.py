@@ -13,7 +13,7 @@ from contract.errors import Conflict
 from storage import table_statements
 from storage.base import with_copies
 from storage.connection_pool import Driver, Taken
-from storage.db_errors import closed_under, is_statement_error, refusal_of
+from storage.db_errors import closed_under, leaves_what_came_before, refusal_of
 from storage.new_rows import as_row, model_of, row_kind
 from storage.statements import AnyRow, AnyStatement, AnyValue, CompiledStatement
 from storage.tenancy import guard
@@ -376,8 +376,7 @@ class WritingSession(TenantSession):
         try:
             yield self
         except BaseException as error:
-            met = closed_under(driver, error) or error
-            if isinstance(met, Exception) and (is_statement_error(met) or refusal_of(met) is None):
+            if leaves_what_came_before(driver, error):
                 await driver.execute(f"ROLLBACK TO SAVEPOINT {name}")
                 await driver.execute(f"RELEASE SAVEPOINT {name}")
             raise

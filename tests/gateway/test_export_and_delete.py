@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from sqlmodel import SQLModel
 
+from storage.base import new_id
 from storage.database import Database
 from storage.new_rows import new_row
 from storage.queries import organization_rows
 from storage.tables import Account
 from tests.gateway.test_administration import gateway, run
 from tests.gateway.test_made_credentials import KEYS, TOKENS, holds, minted
+from tests.support.connections import taken_from
 from tests.support.gateway import Gateway
 from tests.support.service import Outcome
 
@@ -138,3 +140,15 @@ async def test_what_a_job_wrote_meanwhile_goes_with_the_organization(gateway: Ga
         await organization_rows.delete_organization(session, one.id, [])
     assert set((await _rows(database, one.id)).values()) == {0}
     assert await _rows(database, two.id) == others
+
+
+@pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)
+async def test_whole_tables_are_deleted_over_a_connection_that_gives_way(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What takes a statement back lies on the disk there: it is as large as a table (decision 1203)."""
+    database = gateway.world.database
+    found = taken_from(database.connections, monkeypatch)
+    await organization_rows.delete_rows(database, new_id())
+    assert len(found) >= len(organization_rows.tables())
+    assert all(taken.at_hand is database.connections.give_way for taken, _ in found)

@@ -306,7 +306,8 @@ def _supervised(monkeypatch: pytest.MonkeyPatch, turns: list[list[Any]]) -> Proc
 
 
 def _process(pid: int, exit_code: int | None = None, lived: float = 0.0) -> SimpleNamespace:
-    return SimpleNamespace(pid=pid, process=SimpleNamespace(exitcode=exit_code), lived=lived, look=lambda: None)
+    process = SimpleNamespace(exitcode=exit_code)
+    return SimpleNamespace(pid=pid, process=process, lived=lived, look=lambda: None, is_alive=lambda: exit_code is None)
 
 
 def test_a_process_that_died_is_warned_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -321,7 +322,7 @@ def test_a_process_that_died_is_warned_of(monkeypatch: pytest.MonkeyPatch, caplo
 
 
 def test_processes_that_cannot_begin_are_tried_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Decision 1202: the first at once, then after pauses that double, and a second behind one that could."""
+    """Decision 1202: the first at once, then after pauses that double, and each that could at once."""
     clock, lived, began = [1000.0], [0.5], list[float]()
     monkeypatch.setattr("gateway.server.serving.time", SimpleNamespace(monotonic=lambda: clock[0]))
     supervisor = _supervised(monkeypatch, [[_process(0, 1)]])
@@ -341,7 +342,24 @@ def test_processes_that_cannot_begin_are_tried_less_and_less_often(monkeypatch: 
 
     assert pauses(125) == [1, 2, 4, 8, 16, 30, 30, 30]
     lived[0] = 20
-    assert pauses(80)[-8:] == [1] * 8
+    assert pauses(80)[-8:] == [0.5] * 8
+
+
+def test_who_served_and_dies_waits_for_no_pause_of_those_that_cannot_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decision 1202: else nobody would serve meanwhile, though each process could."""
+    young, old, other = _process(1, 1, 0.5), _process(2, -9, 60), _process(2, None, 60)
+    for served, replaced in ((other, False), (old, True)):
+        supervisor = _supervised(
+            monkeypatch, [[young, other], [_process(3, 1, 0.5), served], [_process(4), _process(5)]]
+        )
+        supervisor.keep_subprocess_alive()
+        supervisor.keep_subprocess_alive()
+        assert ([process.pid for process in supervisor.processes] == [4, 5]) is replaced
+
+
+def test_a_process_knows_its_supervisor_from_the_beginning() -> None:
+    """Decision 1195: asked by the process itself, it may be gone by then."""
+    assert Process(uvicorn.Config("x"), [])._supervisor == os.getpid()
 
 
 def test_a_process_says_how_long_it_lived(monkeypatch: pytest.MonkeyPatch) -> None:

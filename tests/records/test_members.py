@@ -15,8 +15,10 @@ from sqlmodel import col
 from contract.scopes import Role
 from contract.vocabulary import CredentialKind
 from gateway.runtime import Runtime
+from identity import directory
 from identity.administration import Newcomer, add_members
 from storage.base import new_id, now
+from storage.new_rows import new_row
 from storage.queries import credentials as keys
 from storage.queries import members, webhooks
 from storage.queries.records import lock_organization
@@ -765,3 +767,57 @@ async def test_a_removal_and_the_end_of_a_key_do_not_wait_for_each_other(one: Te
 async def _suspended(one: Tenant) -> list[str]:
     async with one.gateway.world.database.writing(one.id) as session:
         return await members.suspend_before(session, now(), dry=False)
+
+
+async def test_who_comes_back_while_many_are_suspended_is_none_of_them(one: Tenant) -> None:
+    """Nobody is suspended whom the log and the rows of people do not name (decision 1200)."""
+    database = one.gateway.world.database
+    for name in ("a", "b"):
+        await one.scoped("contacts:read", name=name)
+    back = one.subject("b")
+    async with database.writing(one.id) as session:
+        found = await members.membership(session, back, lock=True)
+        assert found is not None
+        await members.suspend(session, found)
+    async with database.writing(one.id) as session:
+        await members.membership(session, one.subject("a"), lock=True)
+        suspending = asyncio.create_task(_suspended(one))
+        await asyncio.wait({suspending}, timeout=0.4)
+        resumed = asyncio.create_task(directory.resume_member(database, one.organization.external_id, back))
+        await asyncio.wait({resumed}, timeout=0.4)
+    assert await resumed
+    is_one = back in await suspending
+    ended = dict(await one.rows(col(Membership.subject), col(Membership.ended_at)))
+    states = dict(await one.rows(col(Person.id), col(Person.state)))
+    assert (ended[back] is not None, states[back]) == (is_one, "deactivated" if is_one else "active")
+
+
+async def test_a_removal_and_the_end_of_a_token_do_not_wait_for_each_other(one: Tenant) -> None:
+    """Keys that a token made are locked by their identifiers, whichever was used last (decision 1200)."""
+    database = one.gateway.world.database
+    await one.scoped(name="leaves")
+    subject, token = one.subject("leaves"), new_id()
+    named = {"secret_hash": "x", "hint": "h", "name": "k", "owner_subject": subject}
+    async with database.directory(writing=True) as session:
+        kind = CredentialKind.USER_TOKEN.value
+        await session.insert(new_row(Credential, id=token, key_id=token, kind=kind, org_id=None, **named))
+    first, second = sorted((new_id(), new_id()))
+    kind = CredentialKind.ORGANIZATION_KEY.value
+    for key in (first, second):
+        await one.add(Credential(id=key, key_id=key, kind=kind, org_id=one.id, made_by=token, **named))
+    async with database.directory(writing=True) as session:
+        await keys.touch(session, first, now())  # its row lies behind that of the second from now on
+
+    async def revoked() -> None:
+        async with database.directory(writing=True) as session:
+            await keys.end_made(session, token, org_id=None)
+
+    async with database.directory(writing=True) as session:
+        await keys.renew(session, first, "y")
+        removal = asyncio.create_task(one.gateway.rest("DELETE", f"/members/{subject}", one.headers("admin")))
+        await asyncio.wait({removal}, timeout=0.4)
+        revocation = asyncio.create_task(revoked())
+        await asyncio.wait({revocation}, timeout=0.4)
+    answer = await removal
+    assert answer.is_success, answer.text
+    await revocation

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiosqlite
 import pytest
+from sqlalchemy import text
 
+from contract.errors import TimedOut
+from storage import connection_pool
 from storage.connection_pool import giving_way
 from storage.database import Database
 from storage.tenancy.sessions import WritingSession
@@ -75,3 +80,44 @@ async def test_a_statement_that_fails_leaves_nothing_of_itself_and_what_came_bef
     rows = await taken.driver.execute_fetchall("SELECT substr(text, 1, 6) FROM notes ORDER BY id")
     await database.connections.give_back(taken)
     assert [row[0] for row in rows] == ["first", *["x" * 6] * (_PAGES - 1)]
+
+
+async def test_a_connection_that_wrote_for_long_is_closed_and_the_next_writer_has_another(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def wrote() -> aiosqlite.Connection:
+        async with database.writing(ORG) as session:
+            assert isinstance(session, WritingSession)
+            driver: aiosqlite.Connection = await session.driver()
+            await driver.execute("UPDATE notes SET text = 'y' || text")
+            return driver
+
+    first = await wrote()
+    assert await wrote() is first
+    monkeypatch.setattr(connection_pool, "LONG_SECONDS", 0.0)
+    assert await wrote() is first
+    monkeypatch.undo()
+    assert await wrote() is not first
+    await asyncio.to_thread(first._thread.join, 10)
+    assert not first._thread.is_alive()
+
+
+async def test_a_part_that_takes_too_long_says_so(tmp_path: Path) -> None:
+    """SQLite takes the whole transaction back then, and there is no part left to take back."""
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'crm.db'}", statement_seconds=0.05)
+    many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000000)"
+    statement = text(f"INSERT INTO notes {many} SELECT i FROM n WHERE :org <> ''").bindparams(org=ORG)
+
+    async def write() -> None:
+        async with database.writing(ORG) as session:
+            assert isinstance(session, WritingSession)
+            await (await session.driver()).execute("CREATE TABLE notes (number INTEGER)")
+            async with session.within():
+                await session.execute(statement)
+
+    with pytest.raises(TimedOut):
+        await write()
+    taken = await database.connections.take()
+    assert await taken.driver.execute_fetchall("SELECT name FROM sqlite_master") == []
+    await database.connections.give_back(taken)
+    await database.close()

@@ -199,6 +199,20 @@ async def test_who_is_slow_is_told_in_the_shape_of_its_surface(live: Live, path:
     assert f"method='POST' path='{path}' status=408" in line
 
 
+@pytest.mark.parametrize("behind", [b"{}" * 500, b"{}" * 500 + b"\r\n"], ids=["its body", "its body and a blank line"])
+async def test_what_comes_behind_an_answer_takes_no_time_of_the_next_head(live: Live, behind: bytes) -> None:
+    """A head has its time from its first byte (decision 106)."""
+    async with wire(live.service.address) as connection:
+        await connection.say(b"POST /deals HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n")
+        assert (await connection.head()).startswith(b"HTTP/1.1 401 ")
+        await connection.say(behind)
+        await asyncio.sleep(0.7 * PATIENCE)
+        await connection.say(b"GET /health HTTP/1.1\r\n")
+        await asyncio.sleep(0.7 * PATIENCE)
+        await connection.say(b"Host: a\r\nConnection: close\r\n\r\n")
+        assert (await connection.heard()).statuses == [200]
+
+
 async def test_a_long_body_has_the_time_that_it_needs(live: Live) -> None:
     """At 32 KiB a second, twice what is asked for, it takes more than the patience with a short one."""
     body = json.dumps({"query": "{ __typename }"}).encode() + b" " * int(65_536 * PATIENCE)

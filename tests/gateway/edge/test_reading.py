@@ -185,6 +185,25 @@ async def test_trailers_change_nothing(live: Live) -> None:
     assert heard.statuses == [401]
 
 
+async def test_trailers_are_none_of_the_most_headers(live: Live) -> None:
+    headers = b"Host: a\r\nTransfer-Encoding: chunked\r\n" + b"X: a\r\n" * (HEADERS_MAX - 2)
+    heard = await exchange(
+        live.service.address, b"POST /deals HTTP/1.1\r\n" + headers + b"\r\n0\r\nY: b\r\n\r\n", patience=0.5
+    )
+    assert (heard.statuses, heard.closed) == ([401], False)
+
+
+async def test_the_largest_head_may_come_in_pieces(live: Live) -> None:
+    """Its method, its version and the ends of its lines are no part of the address and the headers."""
+    address = b"GET /health?" + b"a" * (ADDRESS_MAX_BYTES - 8)
+    head = address + b" HTTP/1.1\r\nHost: a\r\nX: " + b"a" * (HEADERS_MAX_BYTES - 9 - 5) + b"\r\n\r\n"
+    async with wire(live.service.address) as connection:
+        for piece in (head[:1], head[1:-1], head[-1:]):
+            await connection.say(piece)
+            await asyncio.sleep(0.1)
+        assert (await connection.head()).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
 async def test_pipelined_requests_have_an_end(live: Live) -> None:
     heard = await exchange(live.service.address, (GET + b"\r\n") * 500)
     assert heard.closed

@@ -162,6 +162,7 @@ _LAST = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
     [
         pytest.param([_LAST], id="answered"),
         pytest.param([_SLOW + _SLOW + _LAST], id="lost with requests behind the one under way"),
+        pytest.param([_SLOW + _SLOW + b"BAD\r\n\r\n"], id="refused with a request behind the one under way"),
         pytest.param([_UPGRADE], id="a socket"),
         pytest.param([b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", _UPGRADE], id="a socket behind an answer"),
     ],
