@@ -101,7 +101,7 @@ class Taken:
         self._since = 0.0 if file is None else time.monotonic()
 
     @property
-    def is_long(self) -> bool:
+    def wrote_for_long(self) -> bool:
         """Says whether a file was written to for so long that what the connection holds of it is to be given back."""
         return self._file is not None and time.monotonic() - self._since > LONG_SECONDS
 
@@ -227,7 +227,7 @@ class Connections:
             await self.give_up(taken)
             return
         if not (isinstance(driver, asyncpg.Connection) and driver.is_closed()):
-            if taken.is_long:
+            if taken.wrote_for_long:
                 self._close_behind([driver])
             else:
                 taken.at_hand.drivers.append(driver)

@@ -25,7 +25,7 @@ _ORPHANED_SECONDS = 1.0
 _LATE_SECONDS = 0.7
 """The seconds after its end by force at which a process is killed."""
 _BEGUN_SECONDS = 10.0
-"""The seconds within which a process that cannot begin dies: the application is loaded in two, or not at all."""
+"""The seconds: a process that dies sooner after its server had begun counts as one that cannot begin."""
 
 _log = logging.getLogger(__name__)
 
@@ -66,8 +66,8 @@ class Process(adapter.Process):
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
         super().__init__(config, sockets)
         self.lived = 0.0
-        """The seconds after its beginning at which it was last seen to run."""
-        self._began_at = time.monotonic()
+        """The seconds after its server had begun at which it was last seen to run; none where that never did."""
+        self._begun_at: float | None = None
         self._asked_at: float | None = None
         self._supervisor = os.getpid()
 
@@ -80,7 +80,8 @@ class Process(adapter.Process):
         if not self.process.is_alive():
             return False
         while self.parent_conn.poll():
-            self.parent_conn.recv()
+            if self.parent_conn.recv() and self._begun_at is None:  # it says whether its server has begun
+                self._begun_at = time.monotonic()
             self._asked_at = None
         if self._asked_at is None:
             self.parent_conn.send(b"ping")
@@ -89,8 +90,8 @@ class Process(adapter.Process):
 
     def look(self) -> None:
         """Note that it still runs, if it does."""
-        if self.process.is_alive():
-            self.lived = time.monotonic() - self._began_at
+        if self.is_alive() and self._begun_at is not None:
+            self.lived = time.monotonic() - self._begun_at
 
     def make_server(self) -> Server:
         return Server(self.config)
@@ -131,8 +132,8 @@ class Processes(adapter.Multiprocess):
         """
         for process in self.processes:
             process.look()
-        is_pause = time.monotonic() < self._again_at
-        if is_pause and not any(each.lived > _BEGUN_SECONDS and not each.is_alive() for each in self.processes):
+        died = [process.lived for process in self.processes if not process.process.is_alive()]
+        if time.monotonic() < self._again_at and max(died, default=0.0) <= _BEGUN_SECONDS:
             return
         before = list(self.processes)
         super().keep_subprocess_alive()

@@ -306,8 +306,8 @@ def _supervised(monkeypatch: pytest.MonkeyPatch, turns: list[list[Any]]) -> Proc
 
 
 def _process(pid: int, exit_code: int | None = None, lived: float = 0.0) -> SimpleNamespace:
-    process = SimpleNamespace(exitcode=exit_code)
-    return SimpleNamespace(pid=pid, process=process, lived=lived, look=lambda: None, is_alive=lambda: exit_code is None)
+    process = SimpleNamespace(exitcode=exit_code, is_alive=lambda: exit_code is None)
+    return SimpleNamespace(pid=pid, process=process, lived=lived, look=lambda: None)
 
 
 def test_a_process_that_died_is_warned_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -363,13 +363,16 @@ def test_a_process_knows_its_supervisor_from_the_beginning() -> None:
 
 
 def test_a_process_says_how_long_it_lived(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not how long ago it began: nobody looks while there is a pause (decision 1202)."""
+    """Not how long ago it was made: it may take long to find that it cannot begin (decision 1202)."""
     clock, runs = [0.0], [True]
     monkeypatch.setattr("gateway.server.serving.time", SimpleNamespace(monotonic=lambda: clock[0]))
     process = Process(uvicorn.Config("x"), [])
     monkeypatch.setattr(process, "process", SimpleNamespace(is_alive=lambda: runs[0]))
-    clock[0] += 3
-    process.look()
+    for begun, seconds, lived in ((False, 3, 0), (True, 50, 0), (True, 2, 0), (True, 3, 3)):
+        clock[0] += seconds
+        process.look()
+        assert process.lived == lived
+        process.child_conn.send(begun)
     runs[0] = False
     clock[0] += 30
     process.look()
