@@ -77,10 +77,11 @@ class Tenant:
         await self.gateway.world.add(self.organization, *records)
 
     async def rows(self, *columns: Any) -> list[tuple[Any, ...]]:
-        """These columns of the organization's rows, read past every resolver."""
+        """These columns of the organization's rows, read past every resolver; those of a log in its order."""
         model = columns[0].class_
+        order = [model.sequence] if hasattr(model, "sequence") else []
         async with self.gateway.world.database.reading(self.id) as session:
-            found = await session.rows(select(*columns).where(model.org_id == self.id))
+            found = await session.rows(select(*columns).where(model.org_id == self.id).order_by(*order))
         return [tuple(row) for row in found]
 
 
