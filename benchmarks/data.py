@@ -128,6 +128,7 @@ class Place:
 
 
 Copied = Callable[[str], AbstractContextManager[Place]]
+"""Makes a copy of the data, by its name."""
 
 
 @contextmanager
@@ -138,7 +139,7 @@ def place(dialect: str, profile: Profile, scratch: Path, cores: Cores) -> Iterat
 
 
 def copies(dialect: str, profile: Profile, scratch: Path, cores: Cores) -> AbstractContextManager[Copied]:
-    """What makes fresh copies of the profile's data, each by a name of its own, on one server."""
+    """Gives what makes fresh copies of the profile's data, each by a name of its own, on one server."""
     return _files(profile, scratch) if dialect == "sqlite" else _databases(profile, cores)
 
 

@@ -29,7 +29,7 @@ from tests.support.gateway import Gateway, application_of
 from tests.support.record_types import RecordType
 from tests.support.statements import statements
 from tests.support.tenants import Tenant
-from tests.support.waiting import meets_writer
+from tests.support.waiting import MEETS_SECONDS, meets_writer
 from tests.support.world import Headers, bearer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -782,9 +782,9 @@ async def test_who_comes_back_while_many_are_suspended_is_none_of_them(one: Tena
     async with database.writing(one.id) as session:
         await members.membership(session, one.subject("a"), lock=True)
         suspending = asyncio.create_task(_suspended(one))
-        await asyncio.wait({suspending}, timeout=0.4)
+        await asyncio.wait({suspending}, timeout=MEETS_SECONDS)
         resumed = asyncio.create_task(directory.resume_member(database, one.organization.external_id, back))
-        await asyncio.wait({resumed}, timeout=0.4)
+        await asyncio.wait({resumed}, timeout=MEETS_SECONDS)
     assert await resumed
     is_one = back in await suspending
     ended = dict(await one.rows(col(Membership.subject), col(Membership.ended_at)))
@@ -815,9 +815,9 @@ async def test_a_removal_and_the_end_of_a_token_do_not_wait_for_each_other(one: 
     async with database.directory(writing=True) as session:
         await keys.renew(session, first, "y")
         removal = asyncio.create_task(one.gateway.rest("DELETE", f"/members/{subject}", one.headers("admin")))
-        await asyncio.wait({removal}, timeout=0.4)
+        await asyncio.wait({removal}, timeout=MEETS_SECONDS)
         revocation = asyncio.create_task(revoked())
-        await asyncio.wait({revocation}, timeout=0.4)
+        await asyncio.wait({revocation}, timeout=MEETS_SECONDS)
     answer = await removal
     assert answer.is_success, answer.text
     await revocation

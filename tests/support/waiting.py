@@ -11,7 +11,8 @@ from tests.support.tenants import Tenant
 
 T = TypeVar("T")
 Part = Callable[[TenantSession], Awaitable[object]]
-_MEETS_SECONDS = 0.4
+MEETS_SECONDS = 0.4
+"""In so many a request comes to where it waits for another's lock."""
 
 
 async def meets_writer(tenant: Tenant, first: Part, then: Part, request: Coroutine[Any, Any, T]) -> T:
@@ -22,6 +23,6 @@ async def meets_writer(tenant: Tenant, first: Part, then: Part, request: Corouti
     async with tenant.gateway.world.database.writing(tenant.id) as session:
         await first(session)
         asked = asyncio.create_task(request)
-        await asyncio.wait({asked}, timeout=_MEETS_SECONDS)
+        await asyncio.wait({asked}, timeout=MEETS_SECONDS)
         await then(session)
     return await asked
