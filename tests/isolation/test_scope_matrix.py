@@ -17,6 +17,7 @@ from graphql import FieldNode, OperationDefinitionNode, parse
 
 import rest_compat.routes as routes
 from contract.errors import Forbidden, NotInPerson, Problems
+from contract.limits import SQL_WAITING_OF_ONE_MAX
 from contract.vocabulary import CredentialKind
 from resolvers.shared.access import OPERATIONS, rule_of
 from resolvers.shared.context import Context
@@ -176,8 +177,9 @@ async def _check_all(gateway: Gateway, turns: int) -> None:
     callers = await _callers(gateway)
     before = await _kept(world)
 
-    # More at once, on a machine that does other things too, may wait longer for a connection than one has to.
-    turns_at_the_gateway = asyncio.Semaphore(6)
+    # More at once, on a machine that does other things too, may wait longer for a connection than one has to, and of
+    # an organization's statements one more is refused.
+    turns_at_the_gateway = asyncio.Semaphore(SQL_WAITING_OF_ONE_MAX)
 
     async def check(name: str, request: Rest | Graph, scopes: set[str], kind: CredentialKind, headers: Headers) -> None:
         asked = groups(CASES[name], request)
