@@ -35,7 +35,7 @@ from resolvers.analytics_work import Work
 from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.access import requires
 from resolvers.shared.context import Context, Key
-from resolvers.shared.followed import Log, LogState, Moved, followed, moves_of
+from resolvers.shared.followed import Log, LogState, Moves, followed, moves_of
 from resolvers.shared.idempotency import HEADER, digest
 from resolvers.shared.inputs import Input, Reference, shown, storable, trimmed
 from resolvers.shared.lists import PageResult, page_of
@@ -271,7 +271,7 @@ def _followed(ctx: Context, run_id: str, sequence: int) -> AsyncIterator[Followe
             return LogState.GONE
         return LogState.GOING if run.finished_at is None else LogState.OVER
 
-    def moves(channel: Channel) -> AbstractContextManager[Moved]:
+    def moves(channel: Channel) -> AbstractContextManager[Moves]:
         return moves_of(channel.analytics_runs, run_id, lambda head: head.last)
 
     gone, last = partial(_deleted, run_id), EventType.RUN_FINISHED.value

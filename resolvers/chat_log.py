@@ -15,9 +15,12 @@ from storage.queries import chat_runs as statements
 from storage.queries.chat_runs import Said
 from storage.queries.records import lock_organization
 from storage.queries.watches import watch
+from storage.quiet_commits import quietly
+from storage.rows import ChatRunRow
 from storage.statements import AnyValue
-from storage.tables import ChatRun, ChatWatch
+from storage.tables import ChatEvent, ChatRun, ChatWatch
 from storage.tenancy.sessions import TenantSession
+from storage.watched_rows import WatchedRow
 
 _AGAIN_SECONDS = 0.5
 T = TypeVar("T")
@@ -46,6 +49,9 @@ class RunLog:
         self._noted: dict[str, AnyValue] = {}
         self._counts = services.chat_counts
         self._is_silent = run.last_sequence == 1
+        self._feed = services.feed
+        self.watched: WatchedRow[ChatRunRow] | None = None
+        """The run as this process watches it, while it does: its readers are handed what is told."""
 
     @property
     def worked_seconds(self) -> float:
@@ -97,8 +103,12 @@ class RunLog:
                 **self._noted,
                 **values,
             }
-            await self._written(lambda: self._write(events, changed, steps, also, first), len(events))
             number = self.run.last_sequence + len(events)
+            watched = None if self.watched is None else self.watched.row
+            if watched is None or values or steps or also or first:
+                await self._written(lambda: self._write(events, changed, steps, also, first), len(events))
+            else:
+                await self._handed(watched._replace(last_sequence=number), events, changed)  # type: ignore[attr-defined]
             self.run = self.run._replace(**changed, last_sequence=number)  # type: ignore[attr-defined]  # a named tuple
             self.next_step += len(steps)
             self._noted = {}
@@ -106,6 +116,18 @@ class RunLog:
                 self._is_silent = False
                 self._counts.first_text(self.run.provider, (now() - self.run.created_at).total_seconds())
             self.lease.renewed()
+
+    async def _handed(self, row: ChatRunRow, events: Sequence[Said], values: dict[str, AnyValue]) -> None:
+        """Write what nobody else has to look at, and hand it to those who read the run here (decision 1205).
+
+        Where it is in doubt whether it was committed, they look at what is stored.
+        """
+        with quietly():
+            stored = await self._written(lambda: self._write(events, values, (), None, None), len(events))
+        if stored and self.watched is not None:
+            self.watched.advance(row, stored)
+        else:
+            self._feed.wake(self.run.org_id)
 
     async def read(self) -> ChatRun:
         """The run as it is stored. Raises RunLost where it is no longer this process's."""
@@ -134,28 +156,34 @@ class RunLog:
         steps: Sequence[JsonDict],
         also: Also | None,
         first: Also | None,
-    ) -> bool:
+    ) -> Sequence[ChatEvent] | None:
+        """The events, as they are stored; None where the run is no longer this process's."""
         async with self._database.writing(self.run.org_id) as session:
             if first is not None:
                 await first(session)
-            if not await statements.advance(session, self.run, events, values):
-                return False
+            stored = await statements.advance(session, self.run, events, values)
+            if stored is None:
+                return None
             if steps:
                 await statements.add_steps(session, self.run, self.next_step, steps)
             if also is not None:
                 await also(session)
-        return True
+        return stored
 
-    async def _written(self, write: Callable[[], Awaitable[bool]], number: int) -> None:
-        """Write, again and again while the database is away, as long as the lease may hold. Raises RunLost."""
+    async def _written(
+        self, write: Callable[[], Awaitable[Sequence[ChatEvent] | None]], number: int
+    ) -> Sequence[ChatEvent]:
+        """Write, again and again while the database is away, as long as the lease may hold. Raises RunLost.
+
+        Gives what was written, and nothing where that had been committed though its answer did not come.
+        """
         is_doubtful = False
         while True:
             try:
-                if await write():
-                    return
-                # The commit whose answer did not come may have been made.
+                if (stored := await write()) is not None:
+                    return stored
                 if is_doubtful and number and (await self.read()).last_sequence == self.run.last_sequence + number:
-                    return
+                    return ()
                 raise RunLost
             except (Unavailable, TimedOut):
                 is_doubtful = True

@@ -33,7 +33,7 @@ from resolvers.outreach_inputs import TimeZone
 from resolvers.shared.access import requires
 from resolvers.shared.chat_options import ChatOptions
 from resolvers.shared.context import Context
-from resolvers.shared.followed import Log, LogState, Moved, followed, moves_of
+from resolvers.shared.followed import Log, LogState, Moves, followed, moves_of
 from resolvers.shared.inputs import Input, shown, storable, trimmed
 from storage.base import as_uuid, new_id, now
 from storage.change_feed import Channel
@@ -250,9 +250,9 @@ def _log_of(ctx: Context, run_id: str) -> Log[Event]:
         return LogState.GOING if run.finished_at is None else LogState.OVER
 
     @contextmanager
-    def moves(channel: Channel) -> Iterator[Moved]:
-        with ctx.services.chat_counts.following(), moves_of(channel.chat_runs, run_id, _newest) as moved:
-            yield moved
+    def moves(channel: Channel) -> Iterator[Moves]:
+        with ctx.services.chat_counts.following(), moves_of(channel.chat_runs, run_id, _newest) as found:
+            yield found
 
     last = ChatEventType.RUN_FINISHED.value
     return Log(behind, statements.BATCH, state, partial(_deleted, run_id, subject), last, moves)

@@ -185,11 +185,13 @@ class Work:
                     self._checking = asyncio.create_task(self._check(watched))
 
             self._log.lease.lost = lambda: self._end(RunLost())
+            self._log.watched = watched
             try:
                 with watched.telling(told):
                     yield
             finally:
                 self._log.lease.lost = None  # the lease and this work would be a ring (decision 1170)
+                self._log.watched = None
 
     async def _check(self, watched: WatchedRow[ChatRunRow]) -> None:
         """Look at the row itself, and end by what it says; again where it has moved since the look began."""

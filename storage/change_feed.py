@@ -230,12 +230,12 @@ class ChangeFeed:
         listening = None
         if self._database.dialect == "postgresql":
             listening = asyncio.create_task(listener.run())
-            self._database.committed.append(listener.tell)
+            self._database.committed_quietly.append(listener.tell)
         try:
             yield
         finally:
             if listening is not None:
-                self._database.committed.remove(listener.tell)
+                self._database.committed_quietly.remove(listener.tell)
                 listening.cancel()
                 self._ending.add(listening)
             await asyncio.gather(*self._ending, return_exceptions=True)

@@ -23,7 +23,8 @@ from storage.meanwhile import meanwhile
 from storage.statements import AnyValue, CompiledStatement
 from storage.tables import Organization
 from storage.tenancy.following import FollowingSession
-from storage.tenancy.sessions import ReadingSession, RowT, TenantSession, WritingSession
+from storage.tenancy.sessions import ReadingSession, RowT, TenantSession
+from storage.tenancy.writing import WritingSession
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -61,6 +62,7 @@ class Clusters:
         for name, other in others.items():
             other.place, other.observers = name, directory.observers
             other.committed, other.heard = directory.committed, directory.heard
+            other.committed_quietly = directory.committed_quietly
         directory.clusters = self
 
     @property

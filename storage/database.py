@@ -1,12 +1,12 @@
 """The database: its connections, and sessions that belong to one organization each. The only way to a statement."""
 
+import sqlite3
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import aiosqlite
 import orjson
 from sqlalchemy import Executable, text
 from sqlalchemy.engine import URL, Dialect, make_url
@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL, Dialect, make_url
 from contract.errors import Problem, Problems
 from contract.limits import CONNECTION_SECONDS, STATEMENT_SECONDS, STATEMENTS_CHARACTERS_MAX, STATEMENTS_MAX
 from storage import database_time, sqlite_connection
+from storage.adapters.aiosqlite import FileConnection
 from storage.adapters.asyncpg import fetch
 from storage.adapters.sqlalchemy import structure_of
 from storage.base import as_uuid, now
@@ -22,6 +23,8 @@ from storage.connection_pool import Connections, Driver, Taken
 from storage.db_errors import closed_under, is_statement_error
 from storage.file_turn import turn_of
 from storage.postgres import tenant_connection
+from storage.quiet_commits import IS_QUIET
+from storage.sqlite_connection import changing, fetching, reading
 from storage.statement_timeouts import to_the_end
 from storage.statements import (
     AnyKind,
@@ -36,7 +39,8 @@ from storage.statements import (
 )
 from storage.tenancy import guard
 from storage.tenancy.following import FollowingSession
-from storage.tenancy.sessions import ReadingSession, TenantSession, WritingSession
+from storage.tenancy.sessions import ReadingSession, TenantSession
+from storage.tenancy.writing import WritingSession
 
 if TYPE_CHECKING:
     from storage.clusters import Clusters
@@ -91,6 +95,8 @@ class Database:
         """Called with every statement that has ended, its seconds, and what it raised, if it did."""
         self.committed: list[Callable[[str], None]] = []
         """Called with the organization after every commit of a transaction that may have written to it."""
+        self.committed_quietly: list[Callable[[str], None]] = []
+        """The same, and after those commits as well of which this process is told otherwise."""
         self.heard: list[Callable[[str], None]] = []
         """Called with an organization of which another process says that something was committed there."""
         self.statements: BoundedCache[Hashable, CompiledStatement] = BoundedCache(
@@ -135,7 +141,9 @@ class Database:
             begin += f"; SELECT crm_enter('{organization}', '{self.place}')"
         taken = await self.connections.take(organization or "", writing=True)
         try:
-            if first is None:
+            if isinstance(taken.driver, FileConnection):
+                taken.driver.begin(begin)
+            elif first is None:
                 await taken.driver.execute(begin)
             else:
                 prepared, parameters = first
@@ -155,7 +163,10 @@ class Database:
             await self._roll_back(taken)
             return
         try:
-            await taken.driver.execute("COMMIT")
+            if isinstance(taken.driver, FileConnection):
+                await taken.driver.commit()
+            else:
+                await taken.driver.execute("COMMIT")
         except BaseException as error:
             if not isinstance(error, Exception):
                 self._tell(organization)  # who was cancelled does not hear whether it was committed
@@ -169,16 +180,16 @@ class Database:
 
     def _tell(self, organization: str | None) -> None:
         if organization is not None:
-            for committed in self.committed:
+            for committed in (*self.committed_quietly, *(() if IS_QUIET.get() else self.committed)):
                 committed(organization)
 
     async def _roll_back(self, taken: Taken) -> None:
         """End the transaction; a connection that cannot even do that is kept by nobody."""
         try:
-            if isinstance(taken.driver, tenant_connection.TenantConnection):
-                await taken.driver.roll_back()
+            if isinstance(taken.driver, FileConnection):
+                await taken.driver.rollback()
             else:
-                await taken.driver.execute("ROLLBACK")
+                await taken.driver.roll_back()
         except BaseException:  # the error that led here is the one to be raised
             await self.connections.give_up(taken)
         else:
@@ -276,7 +287,7 @@ class Database:
         with self._counted(prepared):
             if self.dialect == "postgresql":
                 return await fetch(driver, prepared.text, parameters)
-            return await to_the_end(driver, driver.execute_fetchall(prepared.text, parameters), self._seconds)
+            return await to_the_end(driver, fetching(prepared.text, parameters), self._seconds)
 
     async def send_following(
         self, driver: Driver, prepared: CompiledStatement, parameters: list[AnyValue]
@@ -294,7 +305,7 @@ class Database:
             names = tuple(records[0].keys()) if records else ()
         else:
             with self._counted(prepared):
-                names, records = await to_the_end(driver, _read(driver, prepared.text, parameters), self._seconds)
+                names, records = await to_the_end(driver, reading(prepared.text, parameters), self._seconds)
         if not records:
             return []
         kind = row_of(names)
@@ -306,7 +317,15 @@ class Database:
             if self.dialect == "postgresql":
                 number = str(await driver.execute(prepared.text, *parameters)).rpartition(" ")[2]
                 return int(number) if number.isdecimal() else 0
-            return await to_the_end(driver, _changed(driver, prepared.text, parameters), self._seconds)
+            return await to_the_end(driver, changing(prepared.text, parameters), self._seconds)
+
+    async def count_last(self, driver: Driver, prepared: CompiledStatement, parameters: list[AnyValue]) -> None:
+        """Send a shape that gives no rows; on SQLite with what comes next, which may be the commit (decision 1204)."""
+        if isinstance(driver, FileConnection):
+            with self._counted(prepared):
+                driver.put_off(changing(prepared.text, parameters))
+        else:
+            await self.count(driver, prepared, parameters)
 
     def _counted(self, statement: CompiledStatement) -> AbstractContextManager[None]:
         """Tell the observers of a statement that is about to be sent; its time counts for whoever measures."""
@@ -330,7 +349,7 @@ class Database:
                 )
             )
         options["isolation_level"] = None
-        return await sqlite_connection.begun(aiosqlite.connect(*arguments, **options), to_write=to_write)
+        return await sqlite_connection.begun(partial(sqlite3.connect, *arguments, **options), to_write=to_write)
 
     async def bypasses_row_security(self) -> bool:
         """Says whether the role is above the row-level policies, so that isolation layer 5 is missing; SQLite has none.
@@ -369,19 +388,6 @@ class Database:
             if others is not None:
                 await others.close()
         await self.connections.close()
-
-
-async def _read(
-    driver: aiosqlite.Connection, statement: str, parameters: list[AnyValue]
-) -> tuple[tuple[str, ...], list[AnyRow]]:
-    async with driver.execute(statement, parameters) as cursor:
-        rows = await cursor.fetchall()
-        return tuple(column[0] for column in cursor.description or ()), list(rows)
-
-
-async def _changed(driver: aiosqlite.Connection, statement: str, parameters: list[AnyValue]) -> int:
-    async with driver.execute(statement, parameters) as cursor:
-        return max(cursor.rowcount, 0)
 
 
 def _known(organization: str) -> str:

@@ -2,12 +2,12 @@
 
 import sqlite3
 
-import aiosqlite
 import asyncpg
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from contract.errors import GatewayError, TimedOut, Unavailable
+from storage.adapters.aiosqlite import FileConnection
 from storage.connection_pool import Driver
 
 _AWAY = ("08", "57", "53", "40")
@@ -95,7 +95,7 @@ def leaves_what_came_before(driver: Driver, error: BaseException) -> bool:
     """
     if not isinstance(error, Exception) or closed_under(driver, error):
         return False
-    if isinstance(driver, aiosqlite.Connection) and not driver.in_transaction:
+    if isinstance(driver, FileConnection) and not driver.in_transaction:
         return False
     return is_statement_error(error) or refusal_of(error) is None
 

@@ -23,7 +23,7 @@ Read = Callable[[TenantSession, Sequence[str]], Awaitable[Sequence[RowT]]]
 class WatchedRow(Generic[RowT]):
     """One row, while somebody waits for what becomes of it."""
 
-    __slots__ = ("_check", "_told", "_waiting", "mark", "readers", "row")
+    __slots__ = ("_check", "_told", "_waiting", "mark", "readers", "row", "written")
 
     def __init__(self, check: Callable[[], None]) -> None:
         self.row: RowT | None = None
@@ -31,6 +31,8 @@ class WatchedRow(Generic[RowT]):
         self.mark = 0
         """How often it was found to be another: to be taken before the look after which `moved` is waited for."""
         self.readers = 0
+        self.written: Sequence[object] = ()
+        """What this process has just written that the row tells of: its newest entries (decision 1205)."""
         self._check = check
         self._waiting: list[asyncio.Future[None]] = []
         self._told: list[Callable[[], None]] = []
@@ -68,6 +70,11 @@ class WatchedRow(Generic[RowT]):
             self.row = row
             self.mark += 1
             self.turn()
+
+    def advance(self, row: RowT, written: Sequence[object]) -> None:
+        """Take over what this process has committed itself."""
+        self.written = written
+        self.found(row)
 
     def turn(self) -> None:
         """Have those look who wait."""
@@ -107,11 +114,17 @@ class WatchedRows(Generic[RowT]):
         return bool(self._rows)
 
     async def look(self, session: TenantSession) -> None:
-        """Read them all, and tell who waits for one that is another now."""
-        asked = list(self._rows.items())
-        found = {row.id: row for row in await self._read(session, [row_id for row_id, _ in asked])}
-        for row_id, row in asked:
-            row.found(found.get(row_id))
+        """Read them all, and tell who waits for one that is another now.
+
+        One that became another meanwhile is read again: what was read of it may be older.
+        """
+        asked = [(row_id, row, row.mark) for row_id, row in self._rows.items()]
+        found = {row.id: row for row in await self._read(session, [row_id for row_id, *_ in asked])}
+        for row_id, row, mark in asked:
+            if row.mark == mark:
+                row.found(found.get(row_id))
+            else:
+                self._wake()
 
     def end(self) -> None:
         """Have everybody see that nothing is read any more."""

@@ -1,6 +1,7 @@
 """Follows a log that grows in the database: what is there behind a number, and then what comes, until its end.
 
-It is looked at once for each thing that is new (decision 1198).
+It is looked at once for each thing that is new (decision 1198), and not at all for what this process has just written
+itself (decision 1205).
 """
 
 import asyncio
@@ -9,13 +10,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 from contract.errors import Unavailable
 from resolvers.shared.context import Context
 from storage.change_feed import Channel
 from storage.tenancy.sessions import TenantSession
-from storage.watched_rows import RowT, WatchedRows
+from storage.watched_rows import RowT, WatchedRow, WatchedRows
 
 
 class Entry(Protocol):
@@ -42,28 +43,43 @@ class LogState(Enum):
     GONE = auto()
 
 
-Moved = Callable[[int], Awaitable[None]]
-"""Waits until something may be new behind this number since the last call, or since the log began to be followed."""
+class Moves(Protocol):
+    """Says when a log may have grown, and what is known of that."""
+
+    async def moved(self, sequence: int) -> None:
+        """Wait until something may be new behind this number since the last call, or since the log is followed."""
+
+    def written(self, sequence: int) -> Sequence[Entry]:
+        """The next entries behind this number where this process has just written them, and nothing otherwise."""
+
+
+class RowMoves(Generic[RowT]):
+    """Those of a log of which a row tells the newest number; the row is read along with others (decision 840)."""
+
+    def __init__(self, row: WatchedRow[RowT], newest: Callable[[RowT], int]) -> None:
+        self._row, self._newest = row, newest
+        self._mark = row.mark
+
+    async def moved(self, sequence: int) -> None:
+        """Wait until the row is another: gone, or with a number that was not given yet."""
+        row = self._row
+        while True:
+            await row.moved(self._mark)
+            self._mark = row.mark
+            if row.row is None or self._newest(row.row) > sequence:
+                return
+
+    def written(self, sequence: int) -> Sequence[Entry]:
+        """The next entries behind this number where this process has just written them, and nothing otherwise."""
+        entries = cast("Sequence[Entry]", self._row.written)
+        return entries if entries and entries[0].sequence == sequence + 1 else ()
 
 
 @contextmanager
-def moves_of(rows: WatchedRows[RowT], row_id: str, newest: Callable[[RowT], int]) -> Iterator[Moved]:
-    """Wake the log whenever a row that tells its newest number is another: gone, or with one that was not given yet.
-
-    The row is read along with the others of the organization.
-    """
+def moves_of(rows: WatchedRows[RowT], row_id: str, newest: Callable[[RowT], int]) -> Iterator[Moves]:
+    """Watch the row that tells of a log."""
     with rows.watching(row_id) as row:
-        mark = row.mark
-
-        async def moved(sequence: int) -> None:
-            nonlocal mark
-            while True:
-                await row.moved(mark)
-                mark = row.mark
-                if row.row is None or newest(row.row) > sequence:
-                    return
-
-        yield moved
+        yield RowMoves(row, newest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +93,7 @@ class Log(Generic[EntryT]):
     state: Callable[[TenantSession], Awaitable[LogState]]
     gone: Callable[[int], EntryT]
     last: str
-    moves: Callable[[Channel], AbstractContextManager[Moved]]
+    moves: Callable[[Channel], AbstractContextManager[Moves]]
     gives_way: bool = False
     """Whether a look waits for requests (decision 1151)."""
 
@@ -86,13 +102,14 @@ async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterat
     """The entries behind a number as they come; of a log that is deleted meanwhile its end alone."""
     state = LogState.GOING
     given = 0  # the number behind which it begins is the reader's word: the log may end before it
-    entries: Sequence[EntryT]
     look = _looked_in_turn if log.gives_way else _looked
-    with ctx.services.feed.channel(ctx.org_id) as channel, log.moves(channel) as moved:
+    with ctx.services.feed.channel(ctx.org_id) as channel, log.moves(channel) as moves:
         while True:
             was = state
+            entries = cast("Sequence[EntryT]", moves.written(sequence))  # the log's own
             try:
-                entries, state = await look(ctx, log, sequence, state)
+                if not entries:
+                    entries, state = await look(ctx, log, sequence, state)
             except Unavailable:  # the entries are where they were when the database is back, of which no move may tell
                 await asyncio.sleep(_AGAIN_SECONDS)
                 continue
@@ -106,7 +123,7 @@ async def followed(ctx: Context, log: Log[EntryT], sequence: int) -> AsyncIterat
                 if entry.type == log.last:
                     return
             if len(entries) < log.batch and state is LogState.GOING:
-                await moved(given)
+                await moves.moved(given)
 
 
 async def _looked_in_turn(

@@ -1,7 +1,11 @@
-"""aiosqlite below its documented surface: the connection of the standard library that its thread works on."""
+"""aiosqlite below its documented surface: the calls that its thread makes, and the connection that it makes them on."""
 
+import asyncio
 import os
-from typing import Final
+import sqlite3
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, TypeVar
 
 import aiosqlite
 
@@ -10,6 +14,102 @@ from storage import thread_rank
 _NICER: Final = 10
 _STEPS: Final = 5_000
 """Steps of SQLite's machine after which it lets others have the processor: some tenths of a millisecond."""
+_ROWS_AT_ONCE: Final = 64
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+"""What the driver's thread does with the connection that it has."""
+
+
+class Answer(asyncio.Future[T]):
+    """What a call gives. Whoever is cancelled while he waits for it has it interrupted, and waits until it has ended:
+    the driver's thread is busy with it until then.
+    """
+
+    def __init__(self, driver: aiosqlite.Connection) -> None:
+        super().__init__(loop=asyncio.get_running_loop())
+        self._driver = driver
+
+    def cancel(self, msg: object = None) -> bool:
+        """Interrupt the call. The task that waits is told that it was cancelled when the answer is there."""
+        interrupt(self._driver)
+        return False
+
+
+class FileConnection(aiosqlite.Connection):
+    """A connection to a file, of whose calls each does as much as is known: a call takes longer than most statements.
+
+    A transaction begins in the call of its first statement, and what was put off goes with the next one, which may be
+    that of the commit (decision 1204). The thread keeps no process from ending.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        super().__init__(connect, iter_chunk_size=_ROWS_AT_ONCE)
+        self._thread.daemon = True
+        self._opening = ""
+        self._put_off: list[Work[object]] = []
+        self._is_within = False
+
+    def begin(self, opening: str) -> None:
+        """Have the next call begin a transaction."""
+        self._opening, self._is_within = opening, True
+
+    def put_off(self, work: Work[object]) -> None:
+        """Have the next call do this first. What it raises is raised there."""
+        self._put_off.append(work)
+
+    def drop(self) -> None:
+        """Do nothing of what was put off."""
+        self._put_off.clear()
+
+    async def commit(self) -> None:
+        """Commit the transaction, if a call has begun it or something was put off."""
+        self._is_within = False
+        if self._opening and not self._put_off:
+            self._opening = ""
+        else:
+            await self.execute("COMMIT")
+
+    async def rollback(self) -> None:
+        """Roll the transaction back, if a call has begun it."""
+        self._is_within = False
+        self.drop()
+        if self._opening:
+            self._opening = ""
+        else:
+            await self.execute("ROLLBACK")
+
+    def ask(self, work: Work[T]) -> Answer[T]:
+        """Call the function in the driver's thread. Raises RuntimeError where SQLite has taken the transaction back."""
+        connection = self._connection
+        if connection is None or not self._running:
+            raise ValueError("Connection closed")
+        if self._is_within and not self._opening and not connection.in_transaction:
+            raise RuntimeError("a statement behind one whose transaction was taken back")
+        answer: Answer[T] = Answer(self)
+        self._tx.put_nowait((answer, self._behind_the_first(partial(work, connection))))
+        return answer
+
+    async def _execute(self, fn: Callable[..., object], *args: object, **kwargs: object) -> object:
+        """The library's own calls, of every kind."""
+        call = self._behind_the_first(partial(fn, *args, **kwargs))
+        return await super()._execute(call)  # type: ignore[no-untyped-call]  # of the library, without types
+
+    def _behind_the_first(self, call: Callable[[], T]) -> Callable[[], T]:
+        """The call, behind what is to be done in it before."""
+        if not self._opening and not self._put_off:
+            return call
+        first, self._opening, self._put_off = (self._opening, self._put_off), "", []
+        return partial(_in_order, self._conn, *first, call)
+
+
+def _in_order(
+    connection: sqlite3.Connection, opening: str, put_off: Sequence[Work[object]], call: Callable[[], T]
+) -> T:
+    if opening:
+        connection.execute(opening)
+    for work in put_off:
+        work(connection)
+    return call()
 
 
 def interrupt(driver: aiosqlite.Connection) -> None:
@@ -20,12 +120,6 @@ def interrupt(driver: aiosqlite.Connection) -> None:
     connection = driver._connection  # None once it is closed
     if connection is not None:
         connection.interrupt()
-
-
-def unattended(driver: aiosqlite.Connection) -> aiosqlite.Connection:
-    """The connection, whose thread keeps no process from ending; it has not begun yet."""
-    driver._thread.daemon = True
-    return driver
 
 
 async def step_back(driver: aiosqlite.Connection) -> None:

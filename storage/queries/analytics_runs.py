@@ -101,7 +101,8 @@ async def append(session: TenantSession, run_id: str, first: int, steps: Sequenc
         *(
             new_row(AnalyticsEvent, run_id=run_id, sequence=first + place, type=kind.value, data=data)
             for place, (kind, data) in enumerate(steps)
-        )
+        ),
+        last=True,
     )
 
 

@@ -67,10 +67,12 @@ async def locked_of(session: TenantSession, subject: str, thread_id: str) -> Seq
     return await session.find_all(wanted.with_for_update())
 
 
-async def advance(session: TenantSession, run: ChatRun, events: Sequence[Said], values: Mapping[str, AnyValue]) -> bool:
+async def advance(
+    session: TenantSession, run: ChatRun, events: Sequence[Said], values: Mapping[str, AnyValue]
+) -> Sequence[ChatEvent] | None:
     """Change the run for the process that works on it, and append events behind the last that it knows.
 
-    False where another process works on it, or none any more.
+    None where another process works on it, or none any more.
     """
     changed = {**values, "last_sequence": run.last_sequence + len(events)}
     names = tuple(sorted(changed))
@@ -87,14 +89,13 @@ async def advance(session: TenantSession, run: ChatRun, events: Sequence[Said], 
 
     known = {"run": run.id, "held_by": run.holder, "known": run.last_sequence}
     if not await session.change(("advance chat run", names), build, **new_parameters(changed), **known):
-        return False
-    await append(session, run, run.last_sequence, events)
-    return True
+        return None
+    return await append(session, run, run.last_sequence, events)
 
 
-async def append(session: TenantSession, run: ChatRun, last: int, events: Sequence[Said]) -> None:
-    """Write events of a run behind its last one, in one statement."""
-    await session.insert(
+async def append(session: TenantSession, run: ChatRun, last: int, events: Sequence[Said]) -> Sequence[ChatEvent]:
+    """Write events of a run behind its last one, in one statement, and give them."""
+    return await session.insert(
         *(
             new_row(
                 ChatEvent,
@@ -105,7 +106,8 @@ async def append(session: TenantSession, run: ChatRun, last: int, events: Sequen
                 data=data,
             )
             for place, (kind, data) in enumerate(events, 1)
-        )
+        ),
+        last=True,
     )
 
 

@@ -1,6 +1,6 @@
 """Sessions: each belongs to one organization, and is the only way to a statement (tenant isolation layer 2)."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import groupby
@@ -12,8 +12,7 @@ from sqlmodel import SQLModel
 from contract.errors import Conflict
 from storage import table_statements
 from storage.base import with_copies
-from storage.connection_pool import Driver, Taken
-from storage.db_errors import closed_under, leaves_what_came_before, refusal_of
+from storage.db_errors import refusal_of
 from storage.new_rows import as_row, model_of, row_kind
 from storage.statements import AnyRow, AnyStatement, AnyValue, CompiledStatement
 from storage.tenancy import guard
@@ -143,9 +142,11 @@ class TenantSession:
         rows: Sequence[RowT] = prepared.rows(await self._send(prepared, parameters))
         return rows
 
-    async def insert(self, *records: RowT) -> list[RowT]:
+    async def insert(self, *records: RowT, last: bool = False) -> list[RowT]:
         """Insert drafts now, and give them as rows; those of one table that follow each other go in one statement.
 
+        Where they are the `last` that is written, SQLite is sent them with the commit, which then raises what is wrong
+        with them (decision 1204).
         Rows of a tenant table get this session's organization. Raises TenantBreach for another's (isolation layer 3).
         """
         made: list[RowT] = []
@@ -153,9 +154,13 @@ class TenantSession:
             rows = [self._own(as_row(record)) for record in alike]
             if len(rows) == 1:
                 build = partial(table_statements.insertion, model, inside=self._is_inside)
-                await self.change(("insert", model), build, **table_statements.inserted(model, rows[0]))
+                prepared = self._prepared(("insert", model), build)
+                values = table_statements.inserted(model, rows[0])
             else:
-                await self._insert_many(model, rows)
+                prepared = self._inserting_many(model)
+                values = {"rows": table_statements.many_inserted(model, rows, self._database.sql)}
+            send = self._count_last if last else self._count
+            await send(prepared, prepared.parameters(self.org_id, values))
             made += rows
         return made
 
@@ -187,10 +192,9 @@ class TenantSession:
         values = table_statements.many_inserted(model, rows, self._database.sql)
         await self.change(("update many", model, names), build, rows=values)
 
-    async def _insert_many(self, model: type[SQLModel], rows: Sequence[AnyRow]) -> None:
+    def _inserting_many(self, model: type[SQLModel]) -> CompiledStatement:
         build = partial(table_statements.insertion_of_many, model, self._database.sql, inside=self._is_inside)
-        values = table_statements.many_inserted(model, rows, self._database.sql)
-        await self.change(("insert many", model), build, rows=values)
+        return self._prepared(("insert many", model), build)
 
     async def update(self, row: RowT, **changes: AnyValue) -> RowT:
         """Change columns of a row, and give it as it is then. Raises Conflict where it is not there any more."""
@@ -246,6 +250,9 @@ class TenantSession:
     async def _count(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
         raise NotImplementedError
 
+    async def _count_last(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> None:
+        await self._count(prepared, parameters)
+
     @asynccontextmanager
     async def within(self) -> AsyncIterator[Self]:
         """A part of this transaction that is rolled back alone when its block raises."""
@@ -297,103 +304,3 @@ def _check_reads(prepared: CompiledStatement) -> None:
     """PostgreSQL would refuse a write in a transaction that only reads; SQLite has none such."""
     if prepared.writes:
         raise RuntimeError("a write in a reading session")
-
-
-class WritingSession(TenantSession):
-    """A transaction of one organization, which begins with the first statement.
-
-    Committed whole when the block ends, rolled back when it raises.
-    """
-
-    def __init__(
-        self, database: "Database", organization: str | None, written: Callable[[int], None] | None = None
-    ) -> None:
-        """`written` is told how far the change log goes, once events of this session are committed."""
-        super().__init__(database, organization)
-        self._taken: Taken | None = None
-        self._parts = 0
-        self._written = written
-
-    @property
-    def can_write_at_once(self) -> bool:
-        """Says whether nothing has been begun yet that the write would have to be a part of."""
-        can = self._organization is not None and self.dialect == "postgresql" and self._database.place is None
-        return can and self._taken is None
-
-    async def at_once(self, key: Hashable, build: Callable[[], AnyStatement], **values: AnyValue) -> Sequence[AnyRow]:
-        """All rows of a shape that writes, sets the organization itself, and is this session's whole transaction."""
-        if not self.can_write_at_once:
-            raise RuntimeError("a write at once within a transaction")
-        prepared = self._prepared(key, build)
-        records = await self._database.at_once(self.org_id, prepared, prepared.parameters(self.org_id, values))
-        rows = prepared.rows(records)
-        if rows:
-            self.appended = rows[0].sequence
-        return rows
-
-    async def begin_with_lock(self, model: type[SQLModel], identifier: str) -> None:
-        """Begin the transaction and lock this row, if it is there, in one message, on PostgreSQL.
-
-        The next statement sees what others had put on the row until they let go of it (decision 940).
-        """
-        if not self.can_write_at_once:
-            raise RuntimeError("a transaction begins once")
-        build = partial(table_statements.locking, model, inside=self._is_inside)
-        prepared = self._prepared(("lock", model), build)
-        parameters = prepared.parameters(self.org_id, {"id": identifier})
-        self._taken = await self._database.begin(self.org_id, (prepared, parameters))
-
-    async def glance(self, model: type[RowT], **equal: AnyValue) -> RowT | None:
-        """The row that `find` gives, as it is at the moment: before the transaction, which it does not begin."""
-        return await ReadingSession(self._database, self._organization).find(model, **equal)
-
-    async def driver(self) -> Driver:
-        """The transaction's connection, which is taken and begun where it is not."""
-        if self._taken is None:
-            self._taken = await self._database.begin(self._organization)
-        return self._taken.driver
-
-    def _driver_of(self, prepared: CompiledStatement) -> Awaitable[Driver]:
-        """The connection of the transaction that has the tables of the statement."""
-        return self.driver()
-
-    async def _send(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        return await self._database.send(await self._driver_of(prepared), prepared, parameters)
-
-    async def _send_text(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
-        return await self._database.send_text(await self._driver_of(prepared), prepared, parameters)
-
-    async def _count(self, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
-        return await self._database.count(await self._driver_of(prepared), prepared, parameters)
-
-    @asynccontextmanager
-    async def within(self) -> AsyncIterator[Self]:
-        """A part of this transaction that is rolled back alone when its block raises."""
-        driver = await self.driver()
-        self._parts += 1
-        name = f"part_{self._parts}"
-        await driver.execute(f"SAVEPOINT {name}")
-        try:
-            yield self
-        except BaseException as error:
-            if leaves_what_came_before(driver, error):
-                await driver.execute(f"ROLLBACK TO SAVEPOINT {name}")
-                await driver.execute(f"RELEASE SAVEPOINT {name}")
-            raise
-        await driver.execute(f"RELEASE SAVEPOINT {name}")
-
-    async def __aexit__(self, _type: object, error: BaseException | None, _trace: object) -> None:
-        """Commit, or roll back where the block has raised. Raises what stands for a database's error (`refusal_of`)."""
-        taken, self._taken = self._taken, None
-        try:
-            if taken is not None:
-                error = closed_under(taken.driver, error) or error
-                await self._database.end(taken, self._organization, commit=error is None)
-        except Exception as trouble:
-            if refusal := refusal_of(trouble):
-                raise refusal from trouble
-            raise
-        if self.appended is not None and self._written is not None and (taken is None or error is None):
-            self._written(self.appended)
-        if error is not None and (refusal := refusal_of(error)):
-            raise refusal from error

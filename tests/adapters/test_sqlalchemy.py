@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import aiosqlite
+import aiosqlite.core
 import asyncpg
 import pytest
 from sqlalchemy import Boolean, DateTime, Text, and_, bindparam, literal, literal_column, select, true, tuple_
@@ -157,8 +158,20 @@ def test_a_statement_whose_caller_has_gone_is_ended_by_a_task_that_the_connectio
     assert "fut.cancel()" in inspect.getsource(asyncpg.Connection._clean_tasks)
 
 
+def test_every_call_of_the_driver_of_sqlite_goes_through_one_method_to_its_thread() -> None:
+    """All but those that begin and end the connection: so a transaction begins in that of its first."""
+    sources = {
+        name: inspect.getsource(member)
+        for name, member in inspect.getmembers(aiosqlite.Connection)
+        if inspect.isfunction(member)
+    }
+    assert {name for name, source in sources.items() if "_tx.put_nowait(" in source} == {"_execute", "_connect", "stop"}
+    assert "call_soon_threadsafe(set_result, future, result)" in inspect.getsource(aiosqlite.core)
+    assert {"connector", "iter_chunk_size"} <= set(inspect.signature(aiosqlite.Connection).parameters)
+
+
 async def test_a_connection_of_sqlite_keeps_no_process_from_ending(tmp_path: Path) -> None:
-    driver = sqlite_driver.unattended(aiosqlite.connect(tmp_path / "a.db"))
+    driver = sqlite_driver.FileConnection(lambda: sqlite3.connect(tmp_path / "a.db"))
     assert driver._thread.daemon
     async with driver:
         assert await driver.execute_fetchall("SELECT 1") == [(1,)]

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from contract.chat import CHAT_RUNS_PER_CALLER, CHAT_TOOL_CALLS_MAX
+from contract.chat import CHAT_DELTA_SECONDS, CHAT_RUNS_PER_CALLER, CHAT_TOOL_CALLS_MAX
 from jobs import chat_upkeep
 from providers.chat_models import Conversation, Delta, Result, Said, Stopped, Text, Usage
 from providers.models import ModelAway, ModelMisconfigured, ModelNonsense
@@ -21,6 +21,7 @@ from storage.base import new_id, now
 from storage.tables import ChatEvent, ChatMessage, ChatRun, ChatStep, ChatThread, Deal, ModelUsage
 from tests.chat.chatting import JSON, Chatter, another_process, events_of, text_of
 from tests.support.chat_model import ScriptedModel, calls, says
+from tests.support.statements import statements
 from tests.support.tenants import Tenant
 from tests.support.waiting import meets_writer
 
@@ -215,6 +216,58 @@ async def test_a_reader_that_leaves_ends_nothing(chat: Chatter, model: ScriptedM
     [started] = await chat.begin_some(await chat.thread(), 1)
     model.going.set()
     assert text_of(await chat.follow(started.data["run_id"])) == "ab"
+
+
+async def test_a_word_is_two_statements_and_its_reader_here_reads_none(
+    one: Tenant, chat: Chatter, model: ScriptedModel
+) -> None:
+    """Decision 1205: what this process has stored it hands to those who read the run here."""
+
+    async def sent(words: int) -> dict[str, int]:
+        async def slowly(_: Conversation) -> AsyncIterator[Delta]:
+            for number in range(words):
+                yield Text(f"{number} ")
+                await asyncio.sleep(4 * CHAT_DELTA_SECONDS)
+
+        model.plays(slowly)
+        thread = await chat.thread()
+        with statements(one.gateway.runtime.database) as found:
+            events = await chat.send(thread)
+        assert text_of(events) == "".join(f"{number} " for number in range(words))
+        assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+        assert sum(event.event == "text_delta" for event in events) == words
+        return {verb: sum(f"{verb} chat_events" in each for each in found) for verb in ("INTO", "FROM")}
+
+    few, many = await sent(2), await sent(20)
+    assert many["INTO"] - few["INTO"] == 18
+    assert many["FROM"] == few["FROM"] > 0
+
+
+async def test_a_word_reaches_who_reads_in_another_process(one: Tenant, chat: Chatter, model: ScriptedModel) -> None:
+    """On PostgreSQL that one is told of it, though nobody of its own process is."""
+    first, second = asyncio.Event(), asyncio.Event()
+
+    async def in_steps(_: Conversation) -> AsyncIterator[Delta]:
+        yield Text("a ")
+        await first.wait()
+        yield Text("b ")
+        await second.wait()
+
+    model.plays(in_steps)
+    run = await chat.begin(await chat.thread())
+    async with another_process(one.gateway, model) as other:
+        reader = Chatter(other.http, other.app, chat.headers)
+        assert text_of(await reader.follow_some(run["id"], f"{run['id']}.1", 1)) == "a "
+        heard: list[str] = []
+        other.runtime.database.heard.append(heard.append)
+        first.set()
+        assert text_of(await reader.follow_some(run["id"], f"{run['id']}.2", 1)) == "b "
+        if one.gateway.runtime.database.dialect == "postgresql":
+            async with asyncio.timeout(30):
+                while one.id not in heard:  # noqa: ASYNC110 # a list tells nobody
+                    await asyncio.sleep(0.01)
+        second.set()
+        assert text_of(await reader.follow(run["id"])) == "a b "
 
 
 @pytest.mark.parametrize("place", ["here", "there"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,7 +14,7 @@ import pytest
 from contract.errors import Unavailable
 from resolvers.shared import followed as module
 from resolvers.shared.context import Context
-from resolvers.shared.followed import Log, LogState, Moved, followed, moves_of
+from resolvers.shared.followed import Log, LogState, Moves, followed, moves_of
 from storage.tenancy.sessions import TenantSession
 from storage.watched_rows import WatchedRows
 
@@ -62,12 +62,12 @@ class Source:
         return LogState.OVER if self.entries and self.entries[-1].type == "last" else LogState.GOING
 
     @contextmanager
-    def _moves(self, _channel: Any) -> Iterator[Moved]:
+    def _moves(self, _channel: Any) -> Iterator[Moves]:
         async def moved(_sequence: int) -> None:
             await self.moved.wait()
             self.moved.clear()
 
-        yield moved
+        yield cast(Moves, SimpleNamespace(moved=moved, written=lambda _sequence: ()))
 
 
 async def test_the_last_entry_comes_though_the_database_was_away_when_it_was_told_of(
@@ -110,9 +110,9 @@ async def test_who_follows_a_log_is_woken_by_what_was_not_given_yet_and_by_its_e
         return [head for head in stored if head.id in ids]
 
     rows: WatchedRows[Head] = WatchedRows(read, lambda: None, lambda: None)
-    with moves_of(rows, "a", lambda head: head.last) as moved:
+    with moves_of(rows, "a", lambda head: head.last) as moves:
         await rows.look(cast(TenantSession, None))
-        waiting = asyncio.create_task(moved(1))
+        waiting = asyncio.create_task(moves.moved(1))
         await asyncio.sleep(0.01)
         assert not waiting.done(), "the first look found what was given"
         stored[0] = Head("a", 2)
@@ -120,8 +120,8 @@ async def test_who_follows_a_log_is_woken_by_what_was_not_given_yet_and_by_its_e
         await asyncio.wait_for(waiting, 5)
         stored[0] = Head("a", 3)
         await rows.look(cast(TenantSession, None))
-        await asyncio.wait_for(moved(2), 5)  # which came between a look of its own and this
-        waiting = asyncio.create_task(moved(3))
+        await asyncio.wait_for(moves.moved(2), 5)  # which came between a look of its own and this
+        waiting = asyncio.create_task(moves.moved(3))
         stored.clear()
         await rows.look(cast(TenantSession, None))
         await asyncio.wait_for(waiting, 5)
@@ -140,3 +140,38 @@ async def test_a_log_is_looked_at_again_without_a_move_where_a_batch_was_full() 
     async with asyncio.timeout(5):
         assert [entry.sequence async for entry in followed(source.ctx, source.log, 0)] == list(range(1, 42))
     assert asked == [0, 20, 40]
+
+
+async def test_what_this_process_has_written_is_given_without_a_look_where_it_comes_next() -> None:
+    """Decision 1205."""
+    source = Source([Entry(1, "any")])
+    rows: WatchedRows[Head] = WatchedRows(_nothing, lambda: None, lambda: None)
+    with rows.watching("a") as row, moves_of(rows, "a", lambda head: head.last) as moves:
+        row.advance(Head("a", 3), [Entry(2, "any"), Entry(3, "any")])
+        assert [[entry.sequence for entry in moves.written(number)] for number in range(4)] == [[], [2, 3], [], []]
+        source._moves = lambda _: nullcontext(moves)  # type: ignore[method-assign]  # of this one
+        found = followed(source.ctx, source.log, 0)
+        assert [(await anext(found)).sequence for _ in range(3)] == [1, 2, 3]
+        source.entries += [*(Entry(number, "any") for number in range(2, 6)), Entry(6, "last")]
+        row.advance(Head("a", 6), [Entry(6, "last")])  # the two before it were another process's
+        async with asyncio.timeout(30):
+            assert [entry.sequence async for entry in found] == [4, 5, 6]
+
+
+async def test_what_a_look_found_is_looked_at_again_where_this_process_wrote_meanwhile() -> None:
+    """What was read may be older than what was written since; it may also tell of what others did."""
+    woken: list[None] = []
+
+    async def read(_session: Any, _ids: Sequence[str]) -> Sequence[Head]:
+        row.advance(Head("a", 2), [Entry(2, "any")])
+        return [Head("a", 1), Head("b", 1)]
+
+    rows: WatchedRows[Head] = WatchedRows(read, lambda: woken.append(None), lambda: None)
+    with rows.watching("a") as row, rows.watching("b") as other:
+        woken.clear()
+        await rows.look(cast(TenantSession, None))
+        assert (row.row, other.row, len(woken)) == (Head("a", 2), Head("b", 1), 1)
+
+
+async def _nothing(_session: Any, _ids: Sequence[str]) -> Sequence[Head]:
+    return []

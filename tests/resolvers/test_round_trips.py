@@ -201,7 +201,7 @@ async def test_a_write_that_another_overtakes_is_made_all_the_same(
     async def glance(_self: Any, _model: Any, **_equal: Any) -> Deal:
         return stale
 
-    monkeypatch.setattr("storage.tenancy.sessions.WritingSession.glance", glance)
+    monkeypatch.setattr("storage.tenancy.writing.WritingSession.glance", glance)
     after = await update_deal(ctx, deal.id, DealUpdate(source="x"))
     assert (after.name, after.source, after.version) == ("Overtaken", "x", 3)
 

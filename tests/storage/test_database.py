@@ -22,7 +22,7 @@ from storage.base import Money, as_uuid, new_id
 from storage.database import Database
 from storage.db_errors import is_statement_error, refusal_of
 from storage.tables import Account, Activity, Deal, Event, EventCounter, Organization, PipelineStage
-from storage.tenancy.sessions import WritingSession
+from storage.tenancy.writing import WritingSession
 from tests.support.postgresql import Server
 
 only_sqlite = pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)

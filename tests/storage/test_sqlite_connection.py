@@ -16,7 +16,7 @@ from contract.errors import TimedOut
 from storage import connection_pool
 from storage.connection_pool import giving_way
 from storage.database import Database
-from storage.tenancy.sessions import WritingSession
+from storage.tenancy.writing import WritingSession
 
 ORG = "11111111-1111-4111-8111-111111111111"
 _PAGES = 40
