@@ -8,7 +8,7 @@ more, the end of the process.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -33,8 +33,9 @@ from resolvers.sql_queries import SqlQuery, run_sql, statement_of
 from storage.base import JsonDict, now
 from storage.connection_pool import giving_way
 from storage.queries import analytics_runs as statements
-from storage.statements import AnyValue
-from storage.tables import AnalyticsRun
+from storage.quiet_commits import quietly
+from storage.statements import AnyValue, compact_json
+from storage.tables import AnalyticsEvent, AnalyticsRun
 
 LEASE = timedelta(seconds=RUN_LEASE_SECONDS)
 _RENEW_SECONDS = 3.0
@@ -245,14 +246,26 @@ class Work:
             await self._write(values, [*ending.steps, finished])
 
     async def _write(self, values: Mapping[str, AnyValue], steps: Sequence[Step]) -> None:
-        """Change the run, and append steps, each with the next number. Raises _Lost."""
+        """Change the run, and append steps, each with the next number. Raises _Lost.
+
+        Those who follow the answer in this process are handed them (decision 1205), unless they are many.
+        """
         known, self._sequence = self._sequence, None
-        async with self._ctx.writing() as session:
-            if not await statements.advance(session, self._run, values):
-                raise _Lost
-            last = await statements.last_sequence(session, self._run.id) if known is None else known
-            await statements.append(session, self._run.id, last + 1, steps)
+        is_handed = known is not None and len(steps) <= statements.BATCH
+        with quietly() if is_handed else nullcontext():
+            async with self._ctx.writing() as session:
+                if not await statements.advance(session, self._run, values):
+                    raise _Lost
+                last = await statements.last_sequence(session, self._run.id) if known is None else known
+                stored = await statements.append(session, self._run.id, last + 1, steps)
         self._sequence = last + len(steps)
+        if is_handed and (channel := self._ctx.services.feed.followed(self._ctx.org_id)) is not None:
+            channel.analytics_runs.advance(statements.Head(self._run.id, self._sequence), list(map(_as_read, stored)))
+
+
+def _as_read(step: AnalyticsEvent) -> AnalyticsEvent:
+    """The step as it is read: its values as JSON has them."""
+    return step._replace(data=orjson.loads(compact_json(step.data)))  # type: ignore[attr-defined,no-any-return]
 
 
 def _failed(error: GatewayError) -> _Ending:

@@ -200,6 +200,10 @@ class ChangeFeed:
         if channel is not None:
             channel.wake()
 
+    def followed(self, organization: str) -> Channel | None:
+        """The organization's channel, where somebody reads it."""
+        return self._channels.get(organization)
+
     def hear(self, organization: str) -> None:
         """Take another process's word that something was committed there."""
         self.wake(organization)

@@ -113,6 +113,11 @@ class WatchedRows(Generic[RowT]):
         """Says whether there is one."""
         return bool(self._rows)
 
+    def advance(self, row: RowT, written: Sequence[object]) -> None:
+        """Take over what this process has committed of a row itself, if somebody waits for it."""
+        if (watched := self._rows.get(row.id)) is not None:
+            watched.advance(row, written)
+
     async def look(self, session: TenantSession) -> None:
         """Read them all, and tell who waits for one that is another now.
 

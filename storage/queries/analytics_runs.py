@@ -95,9 +95,11 @@ async def advance(session: TenantSession, run: AnalyticsRun, values: Mapping[str
     return bool(await session.change(("advance analytics run", names), build, **new_parameters(values), **known))
 
 
-async def append(session: TenantSession, run_id: str, first: int, steps: Sequence[tuple[EventType, AnyValue]]) -> None:
-    """Write steps of an answer, numbered from `first` on, in one statement."""
-    await session.insert(
+async def append(
+    session: TenantSession, run_id: str, first: int, steps: Sequence[tuple[EventType, AnyValue]]
+) -> Sequence[AnalyticsEvent]:
+    """Write steps of an answer, numbered from `first` on, in one statement, and give them."""
+    return await session.insert(
         *(
             new_row(AnalyticsEvent, run_id=run_id, sequence=first + place, type=kind.value, data=data)
             for place, (kind, data) in enumerate(steps)
