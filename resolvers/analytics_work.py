@@ -260,7 +260,7 @@ class Work:
                 stored = await statements.append(session, self._run.id, last + 1, steps)
         self._sequence = last + len(steps)
         if is_handed and (channel := self._ctx.services.feed.followed(self._ctx.org_id)) is not None:
-            channel.analytics_runs.advance(statements.Head(self._run.id, self._sequence), list(map(_as_read, stored)))
+            channel.analytics_runs.advance(self._run.id, list(map(_as_read, stored)))
 
 
 def _as_read(step: AnalyticsEvent) -> AnalyticsEvent:

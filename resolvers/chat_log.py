@@ -104,11 +104,11 @@ class RunLog:
                 **values,
             }
             number = self.run.last_sequence + len(events)
-            watched = None if self.watched is None else self.watched.row
-            if watched is None or values or steps or also or first:
+            is_read = self.watched is not None and self.watched.row is not None
+            if not is_read or values or steps or also or first:
                 await self._written(lambda: self._write(events, changed, steps, also, first), len(events))
             else:
-                await self._handed(watched._replace(last_sequence=number), events, changed)  # type: ignore[attr-defined]
+                await self._handed(events, changed)
             self.run = self.run._replace(**changed, last_sequence=number)  # type: ignore[attr-defined]  # a named tuple
             self.next_step += len(steps)
             self._noted = {}
@@ -117,15 +117,15 @@ class RunLog:
                 self._counts.first_text(self.run.provider, (now() - self.run.created_at).total_seconds())
             self.lease.renewed()
 
-    async def _handed(self, row: ChatRunRow, events: Sequence[Said], values: dict[str, AnyValue]) -> None:
+    async def _handed(self, events: Sequence[Said], values: dict[str, AnyValue]) -> None:
         """Write what nobody else has to look at, and hand it to those who read the run here (decision 1205).
 
-        Where it is in doubt whether it was committed, they look at what is stored.
+        Where it had been committed though its answer did not come, they look at what is stored.
         """
         with quietly():
             stored = await self._written(lambda: self._write(events, values, (), None, None), len(events))
         if stored and self.watched is not None:
-            self.watched.advance(row, stored)
+            self.watched.advance(stored)
         else:
             self._feed.wake(self.run.org_id)
 

@@ -1,8 +1,8 @@
 """News of the organizations' change logs, jobs and answers for whoever waits for it, in this process (decision 80).
 
-What wakes an organization's channel is a commit of this process, the word of another process, or a moment's pause,
-which covers what neither of them told. What there is to know is always read from the tables, so a wake-up too many or
-too few changes nothing but the delay.
+What wakes an organization's channel is a commit of this process that is not quiet (decision 1205), the word of another
+process, or a moment's pause, which covers what neither of them told. What there is to know is always read from the
+tables, so a wake-up too many or too few changes nothing but the delay.
 """
 
 import asyncio
@@ -234,12 +234,12 @@ class ChangeFeed:
         listening = None
         if self._database.dialect == "postgresql":
             listening = asyncio.create_task(listener.run())
-            self._database.committed_quietly.append(listener.tell)
+            self._database.committed_at_all.append(listener.tell)
         try:
             yield
         finally:
             if listening is not None:
-                self._database.committed_quietly.remove(listener.tell)
+                self._database.committed_at_all.remove(listener.tell)
                 listening.cancel()
                 self._ending.add(listening)
             await asyncio.gather(*self._ending, return_exceptions=True)

@@ -62,7 +62,7 @@ class Clusters:
         for name, other in others.items():
             other.place, other.observers = name, directory.observers
             other.committed, other.heard = directory.committed, directory.heard
-            other.committed_quietly = directory.committed_quietly
+            other.committed_at_all = directory.committed_at_all
         directory.clusters = self
 
     @property

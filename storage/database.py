@@ -25,7 +25,7 @@ from storage.file_turn import turn_of
 from storage.postgres import tenant_connection
 from storage.quiet_commits import IS_QUIET
 from storage.sqlite_connection import changing, fetching, reading
-from storage.statement_timeouts import to_the_end
+from storage.statement_timeouts import Clock, to_the_end
 from storage.statements import (
     AnyKind,
     AnyRow,
@@ -95,7 +95,7 @@ class Database:
         """Called with every statement that has ended, its seconds, and what it raised, if it did."""
         self.committed: list[Callable[[str], None]] = []
         """Called with the organization after every commit of a transaction that may have written to it."""
-        self.committed_quietly: list[Callable[[str], None]] = []
+        self.committed_at_all: list[Callable[[str], None]] = []
         """The same, and after those commits as well of which this process is told otherwise."""
         self.heard: list[Callable[[str], None]] = []
         """Called with an organization of which another process says that something was committed there."""
@@ -168,10 +168,10 @@ class Database:
             else:
                 await taken.driver.execute("COMMIT")
         except BaseException as error:
-            if not isinstance(error, Exception):
-                self._tell(organization)  # who was cancelled does not hear whether it was committed
             closed = closed_under(taken.driver, error)
             await self._roll_back(taken)
+            if not isinstance(error, Exception):
+                self._tell(organization)  # who was cancelled does not hear whether it was committed
             if closed:
                 raise closed from error
             raise
@@ -180,7 +180,7 @@ class Database:
 
     def _tell(self, organization: str | None) -> None:
         if organization is not None:
-            for committed in (*self.committed_quietly, *(() if IS_QUIET.get() else self.committed)):
+            for committed in (*self.committed_at_all, *(() if IS_QUIET.get() else self.committed)):
                 committed(organization)
 
     async def _roll_back(self, taken: Taken) -> None:
@@ -284,10 +284,10 @@ class Database:
 
     async def send(self, driver: Driver, prepared: CompiledStatement, parameters: list[AnyValue]) -> Sequence[AnyRow]:
         """Send a shape over a connection of the driver, and give its records."""
-        with self._counted(prepared):
+        with self._counted(prepared) as clock:
             if self.dialect == "postgresql":
                 return await fetch(driver, prepared.text, parameters)
-            return await to_the_end(driver, fetching(prepared.text, parameters), self._seconds)
+            return await to_the_end(driver, fetching(prepared.text, parameters), self._seconds, clock)
 
     async def send_following(
         self, driver: Driver, prepared: CompiledStatement, parameters: list[AnyValue]
@@ -304,8 +304,8 @@ class Database:
             records = await self.send(driver, prepared, parameters)
             names = tuple(records[0].keys()) if records else ()
         else:
-            with self._counted(prepared):
-                names, records = await to_the_end(driver, reading(prepared.text, parameters), self._seconds)
+            with self._counted(prepared) as clock:
+                names, records = await to_the_end(driver, reading(prepared.text, parameters), self._seconds, clock)
         if not records:
             return []
         kind = row_of(names)
@@ -313,24 +313,27 @@ class Database:
 
     async def count(self, driver: Driver, prepared: CompiledStatement, parameters: list[AnyValue]) -> int:
         """Send a shape that gives no rows; how many it has changed."""
-        with self._counted(prepared):
+        with self._counted(prepared) as clock:
             if self.dialect == "postgresql":
                 number = str(await driver.execute(prepared.text, *parameters)).rpartition(" ")[2]
                 return int(number) if number.isdecimal() else 0
-            return await to_the_end(driver, changing(prepared.text, parameters), self._seconds)
+            return await to_the_end(driver, changing(prepared.text, parameters), self._seconds, clock)
 
     async def count_last(self, driver: Driver, prepared: CompiledStatement, parameters: list[AnyValue]) -> None:
         """Send a shape that gives no rows; on SQLite with what comes next, which may be the commit (decision 1204)."""
         if isinstance(driver, FileConnection):
-            with self._counted(prepared):
-                driver.put_off(changing(prepared.text, parameters))
+            self._observe(prepared)
+            driver.put_off(changing(prepared.text, parameters))
         else:
             await self.count(driver, prepared, parameters)
 
-    def _counted(self, statement: CompiledStatement) -> AbstractContextManager[None]:
-        """Tell the observers of a statement that is about to be sent; its time counts for whoever measures."""
+    def _observe(self, statement: CompiledStatement) -> None:
         for observe in self.observers:
             observe(statement.text)
+
+    def _counted(self, statement: CompiledStatement) -> AbstractContextManager[Clock | None]:
+        """Tell the observers of a statement that is about to be sent; its time counts for whoever measures."""
+        self._observe(statement)
         if self.timed is None:
             return database_time.current() or _UNMEASURED
         return database_time.Timed(database_time.current(), self.timed, statement)

@@ -1,6 +1,6 @@
 """Measures how long the database worked: for one request (decision 141), and for each of its statements.
 
-The wait for a turn is in neither.
+The wait for a turn is in neither, nor is that for another process's lock on a file.
 """
 
 from collections.abc import Callable
@@ -9,6 +9,11 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 StatementT = TypeVar("StatementT")
+
+
+def clock() -> float:
+    """The seconds by which all of it is measured."""
+    return monotonic()
 
 
 class DatabaseTime:
@@ -35,7 +40,16 @@ class DatabaseTime:
         self._under_way -= 1
         self._done += monotonic()
 
-    __enter__, __exit__ = begin, end
+    def leave_out(self, seconds: float) -> None:
+        """So much of it was a wait."""
+        self._done -= seconds
+
+    def __enter__(self) -> "DatabaseTime":
+        """Begin, and give what takes a wait out."""
+        self.begin()
+        return self
+
+    __exit__ = end
 
 
 _current: ContextVar[DatabaseTime | None] = ContextVar("database_time", default=None)
@@ -74,11 +88,18 @@ class Timed(Generic[StatementT]):
         self._statement = statement
         self._began = 0.0
 
-    def __enter__(self) -> None:
+    def leave_out(self, seconds: float) -> None:
+        """So much of it was a wait."""
+        self._began += seconds
+        if self._within is not None:
+            self._within.leave_out(seconds)
+
+    def __enter__(self) -> "Timed[StatementT]":
         """The statement is sent."""
         if self._within is not None:
             self._within.begin()
         self._began = monotonic()
+        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Its answer is there, or it was given up."""

@@ -71,10 +71,11 @@ class WatchedRow(Generic[RowT]):
             self.mark += 1
             self.turn()
 
-    def advance(self, row: RowT, written: Sequence[object]) -> None:
-        """Take over what this process has committed itself."""
+    def advance(self, written: Sequence[object]) -> None:
+        """Take over what this process has committed itself; the row stays as it was read."""
         self.written = written
-        self.found(row)
+        self.mark += 1
+        self.turn()
 
     def turn(self) -> None:
         """Have those look who wait."""
@@ -113,23 +114,17 @@ class WatchedRows(Generic[RowT]):
         """Says whether there is one."""
         return bool(self._rows)
 
-    def advance(self, row: RowT, written: Sequence[object]) -> None:
-        """Take over what this process has committed of a row itself, if somebody waits for it."""
-        if (watched := self._rows.get(row.id)) is not None:
-            watched.advance(row, written)
+    def advance(self, row_id: str, written: Sequence[object]) -> None:
+        """Take over what this process has committed itself, if somebody waits for the row."""
+        if (watched := self._rows.get(row_id)) is not None:
+            watched.advance(written)
 
     async def look(self, session: TenantSession) -> None:
-        """Read them all, and tell who waits for one that is another now.
-
-        One that became another meanwhile is read again: what was read of it may be older.
-        """
-        asked = [(row_id, row, row.mark) for row_id, row in self._rows.items()]
-        found = {row.id: row for row in await self._read(session, [row_id for row_id, *_ in asked])}
-        for row_id, row, mark in asked:
-            if row.mark == mark:
-                row.found(found.get(row_id))
-            else:
-                self._wake()
+        """Read them all, and tell who waits for one that is another now."""
+        asked = list(self._rows.items())
+        found = {row.id: row for row in await self._read(session, [row_id for row_id, _ in asked])}
+        for row_id, row in asked:
+            row.found(found.get(row_id))
 
     def end(self) -> None:
         """Have everybody see that nothing is read any more."""

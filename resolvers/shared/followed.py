@@ -61,18 +61,28 @@ class RowMoves(Generic[RowT]):
         self._mark = row.mark
 
     async def moved(self, sequence: int) -> None:
-        """Wait until the row is another: gone, or with a number that was not given yet."""
+        """Wait until the row is another, or something was written: gone, or with a number that was not given yet."""
         row = self._row
         while True:
             await row.moved(self._mark)
             self._mark = row.mark
-            if row.row is None or self._newest(row.row) > sequence:
+            last = self._written[-1].sequence if self._written else 0
+            if row.row is None or max(last, self._newest(row.row)) > sequence:
                 return
 
     def written(self, sequence: int) -> Sequence[Entry]:
-        """The next entries behind this number where this process has just written them, and nothing otherwise."""
-        entries = cast("Sequence[Entry]", self._row.written)
-        return entries if entries and entries[0].sequence == sequence + 1 else ()
+        """The next entries behind this number where this process has just written them, and nothing otherwise.
+
+        Nor where the row tells of more: who is given these would wait for what has moved already.
+        """
+        entries, row = self._written, self._row.row
+        if not entries or row is None or entries[0].sequence != sequence + 1:
+            return ()
+        return entries if entries[-1].sequence >= self._newest(row) else ()
+
+    @property
+    def _written(self) -> Sequence[Entry]:
+        return cast("Sequence[Entry]", self._row.written)
 
 
 @contextmanager

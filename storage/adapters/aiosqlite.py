@@ -3,18 +3,21 @@
 import asyncio
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeVar
 
 import aiosqlite
 
-from storage import thread_rank
+from storage import database_time, thread_rank
 
 _NICER: Final = 10
 _STEPS: Final = 5_000
 """Steps of SQLite's machine after which it lets others have the processor: some tenths of a millisecond."""
 _ROWS_AT_ONCE: Final = 64
+_AGAIN_SECONDS: Final = 0.05
+"""The seconds after which a call that goes on is interrupted again: between two of its statements, and while it waits
+for another process's lock, an interruption is lost."""
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 """What the driver's thread does with the connection that it has."""
@@ -30,8 +33,10 @@ class Answer(asyncio.Future[T]):
         self._driver = driver
 
     def cancel(self, msg: object = None) -> bool:
-        """Interrupt the call. The task that waits is told that it was cancelled when the answer is there."""
-        interrupt(self._driver)
+        """Interrupt the call until it ends. The task that waits is told that it was cancelled once it has."""
+        if not self.done():
+            interrupt(self._driver)
+            self.get_loop().call_later(_AGAIN_SECONDS, self.cancel)
         return False
 
 
@@ -48,6 +53,8 @@ class FileConnection(aiosqlite.Connection):
         self._opening = ""
         self._put_off: list[Work[object]] = []
         self._is_within = False
+        self.waited = 0.0
+        """The seconds that the last call took to begin its transaction: another process may have had the lock."""
 
     def begin(self, opening: str) -> None:
         """Have the next call begin a transaction."""
@@ -55,6 +62,7 @@ class FileConnection(aiosqlite.Connection):
 
     def put_off(self, work: Work[object]) -> None:
         """Have the next call do this first. What it raises is raised there."""
+        self._check()
         self._put_off.append(work)
 
     def drop(self) -> None:
@@ -83,8 +91,6 @@ class FileConnection(aiosqlite.Connection):
         connection = self._connection
         if connection is None or not self._running:
             raise ValueError("Connection closed")
-        if self._is_within and not self._opening and not connection.in_transaction:
-            raise RuntimeError("a statement behind one whose transaction was taken back")
         answer: Answer[T] = Answer(self)
         self._tx.put_nowait((answer, self._behind_the_first(partial(work, connection))))
         return answer
@@ -94,22 +100,30 @@ class FileConnection(aiosqlite.Connection):
         call = self._behind_the_first(partial(fn, *args, **kwargs))
         return await super()._execute(call)  # type: ignore[no-untyped-call]  # of the library, without types
 
+    def _check(self) -> None:
+        """Raise RuntimeError where SQLite has taken the transaction back."""
+        if self._is_within and not self._opening and not self._conn.in_transaction:
+            raise RuntimeError("a statement behind one whose transaction was taken back")
+
     def _behind_the_first(self, call: Callable[[], T]) -> Callable[[], T]:
         """The call, behind what is to be done in it before."""
+        self._check()
+        self.waited = 0.0
         if not self._opening and not self._put_off:
             return call
         first, self._opening, self._put_off = (self._opening, self._put_off), "", []
-        return partial(_in_order, self._conn, *first, call)
+        return partial(self._in_order, *first, call)
 
-
-def _in_order(
-    connection: sqlite3.Connection, opening: str, put_off: Sequence[Work[object]], call: Callable[[], T]
-) -> T:
-    if opening:
-        connection.execute(opening)
-    for work in put_off:
-        work(connection)
-    return call()
+    def _in_order(self, opening: str, put_off: list[Work[object]], call: Callable[[], T]) -> T:
+        if opening:
+            began = database_time.clock()
+            try:
+                self._conn.execute(opening)
+            finally:
+                self.waited = database_time.clock() - began
+        while put_off:  # the thread keeps its last call, and is to keep none of these
+            put_off.pop(0)(self._conn)
+        return call()
 
 
 def interrupt(driver: aiosqlite.Connection) -> None:

@@ -105,5 +105,6 @@ class Listener:
         self._connection = connection
         return ended
 
-    def _hear(self, _connection: object, _process: int, _channel: str, organization: str) -> None:
-        self._told(organization)
+    def _hear(self, connection: asyncpg.Connection, process: int, _channel: str, organization: str) -> None:
+        if process != connection.get_server_pid():  # what this process told itself, it knows
+            self._told(organization)

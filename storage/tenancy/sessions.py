@@ -143,10 +143,10 @@ class TenantSession:
         return rows
 
     async def insert(self, *records: RowT, last: bool = False) -> list[RowT]:
-        """Insert drafts now, and give them as rows; those of one table that follow each other go in one statement.
+        """Insert drafts, and give them as rows; those of one table that follow each other go in one statement.
 
-        Where they are the `last` that is written, SQLite is sent them with the commit, which then raises what is wrong
-        with them (decision 1204).
+        Where they are the `last` that is written, SQLite is sent them with what comes next, the commit at the latest,
+        which then raises what is wrong with them (decision 1204).
         Rows of a tenant table get this session's organization. Raises TenantBreach for another's (isolation layer 3).
         """
         made: list[RowT] = []

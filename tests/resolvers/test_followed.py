@@ -147,30 +147,61 @@ async def test_what_this_process_has_written_is_given_without_a_look_where_it_co
     source = Source([Entry(1, "any")])
     rows: WatchedRows[Head] = WatchedRows(_nothing, lambda: None, lambda: None)
     with rows.watching("a") as row, moves_of(rows, "a", lambda head: head.last) as moves:
-        row.advance(Head("a", 3), [Entry(2, "any"), Entry(3, "any")])
+        row.found(Head("a", 1))
+        row.advance([Entry(2, "any"), Entry(3, "any")])
         assert [[entry.sequence for entry in moves.written(number)] for number in range(4)] == [[], [2, 3], [], []]
         source._moves = lambda _: nullcontext(moves)  # type: ignore[method-assign]  # of this one
         found = followed(source.ctx, source.log, 0)
         assert [(await anext(found)).sequence for _ in range(3)] == [1, 2, 3]
         source.entries += [*(Entry(number, "any") for number in range(2, 6)), Entry(6, "last")]
-        row.advance(Head("a", 6), [Entry(6, "last")])  # the two before it were another process's
+        row.advance([Entry(6, "last")])  # the two before it were another process's
         async with asyncio.timeout(30):
             assert [entry.sequence async for entry in found] == [4, 5, 6]
 
 
-async def test_what_a_look_found_is_looked_at_again_where_this_process_wrote_meanwhile() -> None:
-    """What was read may be older than what was written since; it may also tell of what others did."""
-    woken: list[None] = []
+async def test_a_slow_reader_gets_what_was_stored_behind_what_was_handed_to_it() -> None:
+    source = Source([Entry(1, "any")])
+    rows: WatchedRows[Head] = WatchedRows(_nothing, lambda: None, lambda: None)
+    with rows.watching("a") as row, moves_of(rows, "a", lambda head: head.last) as moves:
+        row.found(Head("a", 1))
+        source._moves = lambda _: nullcontext(moves)  # type: ignore[method-assign]  # of this one
+        found = followed(source.ctx, source.log, 0)
+        assert (await anext(found)).sequence == 1
+        source.entries += [Entry(2, "any"), Entry(3, "last")]
+        row.advance([Entry(2, "any")])
+        row.found(Head("a", 3))
+        async with asyncio.timeout(30):
+            assert [entry.sequence async for entry in found] == [2, 3]
+
+
+async def test_who_comes_back_before_what_was_handed_gets_what_was_stored_behind_it() -> None:
+    source = Source([Entry(number, "any") for number in (1, 2, 3)])
+    rows: WatchedRows[Head] = WatchedRows(_nothing, lambda: None, lambda: None)
+    with rows.watching("a") as row:
+        row.found(Head("a", 1))
+        row.advance([Entry(2, "any")])
+        row.found(Head("a", 3))
+        with moves_of(rows, "a", lambda head: head.last) as moves:
+            source._moves = lambda _: nullcontext(moves)  # type: ignore[method-assign]  # of this one
+            found = followed(source.ctx, source.log, 1)
+            async with asyncio.timeout(30):
+                assert [(await anext(found)).sequence for _ in range(2)] == [2, 3]
+
+
+async def test_a_look_is_taken_whatever_is_written_meanwhile() -> None:
+    """It may be older than what was written, which stays known, and it tells of what others did."""
 
     async def read(_session: Any, _ids: Sequence[str]) -> Sequence[Head]:
-        row.advance(Head("a", 2), [Entry(2, "any")])
+        row.advance([Entry(2, "any")])
         return [Head("a", 1), Head("b", 1)]
 
-    rows: WatchedRows[Head] = WatchedRows(read, lambda: woken.append(None), lambda: None)
-    with rows.watching("a") as row, rows.watching("b") as other:
-        woken.clear()
+    rows: WatchedRows[Head] = WatchedRows(read, lambda: None, lambda: None)
+    with rows.watching("a") as row, rows.watching("b") as other, moves_of(rows, "a", lambda head: head.last) as moves:
         await rows.look(cast(TenantSession, None))
-        assert (row.row, other.row, len(woken)) == (Head("a", 2), Head("b", 1), 1)
+        assert (row.row, other.row) == (Head("a", 1), Head("b", 1))
+        async with asyncio.timeout(30):
+            await moves.moved(1)
+        assert [entry.sequence for entry in moves.written(1)] == [2]
 
 
 async def _nothing(_session: Any, _ids: Sequence[str]) -> Sequence[Head]:

@@ -14,7 +14,7 @@ from sqlalchemy import select, text
 from sqlmodel import col
 
 from contract.errors import TimedOut, Unavailable
-from storage import sqlite_connection
+from storage import database_time, sqlite_connection
 from storage.adapters.aiosqlite import FileConnection
 from storage.database import Database
 from storage.db_errors import is_duplicate
@@ -198,7 +198,8 @@ async def test_a_file_that_somebody_else_writes_to_is_unavailable_and_has_its_tu
 
 
 @only_sqlite
-async def test_nothing_is_written_behind_a_transaction_that_was_taken_back(database_url: str) -> None:
+@pytest.mark.parametrize("then", ["statement", "last", "part"])
+async def test_nothing_is_written_behind_a_transaction_that_was_taken_back(database_url: str, then: str) -> None:
     """SQLite takes it back whole where a write takes too long; whoever goes on would write outside of it."""
     database = Database(database_url, statement_seconds=0.05)
     many = text(f"CREATE TABLE many AS {_FOREVER} WHERE :org <> ''").bindparams(org="x")
@@ -208,13 +209,95 @@ async def test_nothing_is_written_behind_a_transaction_that_was_taken_back(datab
             await session.insert(Organization(external_id="1", name="Org"))
             with pytest.raises(sqlite3.OperationalError, match="interrupted"):
                 await session.execute(many)
-            await session.insert(Organization(external_id="2", name="Org"))
+            if then == "part":
+                async with session.within():
+                    await session.insert(Organization(external_id="2", name="Org"))
+            else:
+                await session.insert(Organization(external_id="2", name="Org"), last=then == "last")
 
     with pytest.raises(RuntimeError, match="was taken back"):
         await write()
     async with database.directory() as session:
         assert await session.rows(select(col(Organization.id))) == []
+    assert database.connections.state.in_use == 0
     await database.close()
+
+
+@only_sqlite
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_a_call_that_waits_for_a_lock_is_ended_in_time_all_the_same(
+    database: Database, org: str, is_cancelled: bool
+) -> None:
+    """An interruption that comes while it waits is lost."""
+    waiting = Database(database.url.render_as_string(), statement_seconds=None if is_cancelled else 0.05)
+
+    async def wait() -> None:
+        async with waiting.writing(org) as session:
+            await session.scalar(
+                text(f"SELECT (SELECT count(*) FROM ({_FOREVER})) WHERE :org <> ''").bindparams(org=org)
+            )
+
+    with closing(sqlite3.connect(str(database.url.database), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        task = asyncio.create_task(wait())
+        await asyncio.sleep(0.1)
+        if is_cancelled:
+            task.cancel()
+        await asyncio.sleep(0.05)
+        other.execute("ROLLBACK")
+    async with asyncio.timeout(30):
+        await asyncio.wait([task])
+    if is_cancelled:
+        assert task.cancelled()
+    else:
+        assert isinstance(task.exception(), TimedOut)
+    assert waiting.connections.state.in_use == 0
+    await waiting.close()
+
+
+@only_sqlite
+async def test_the_wait_for_a_lock_is_no_statement_s_time(
+    database: Database, org: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_time, "monotonic", time.monotonic)  # which stands still in other tests
+    told: list[float] = []
+    database.timed = lambda _statement, seconds, _error: told.append(seconds)
+    with closing(sqlite3.connect(str(database.url.database), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        asyncio.get_running_loop().call_later(0.5, other.execute, "ROLLBACK")
+        with database_time.measured() as time_of_request:
+            async with database.writing(org) as session:
+                await session.insert(Account(name="A"))
+                await append_events(session, [_event()])
+    assert len(told) == 2, "what goes with the commit is none"
+    assert max(told) < 0.4
+    assert 0 <= time_of_request.seconds < 0.4
+
+
+@only_sqlite
+async def test_who_is_cancelled_in_the_commit_tells_of_it_when_it_can_be_seen(database: Database, org: str) -> None:
+    seen: list[list[tuple[str]]] = []
+
+    def look(_organization: str) -> None:
+        with closing(sqlite3.connect(str(database.url.database))) as other:
+            seen.append(other.execute("SELECT name FROM accounts").fetchall())
+
+    def slowly(_: sqlite3.Connection) -> None:
+        writer.get_loop().call_soon_threadsafe(writer.cancel)
+        time.sleep(0.2)
+
+    async def write() -> None:
+        async with database.writing(org) as session:
+            await session.insert(Account(name="A"))
+            assert isinstance(session, WritingSession)
+            (await session.driver()).put_off(slowly)
+
+    database.committed.append(look)
+    writer = asyncio.create_task(write())
+    with pytest.raises(asyncio.CancelledError):
+        await writer
+    assert seen == [[("A",)]]
+    assert database.connections.state.in_use == 0
 
 
 @only_sqlite

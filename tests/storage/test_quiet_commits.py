@@ -14,7 +14,7 @@ async def test_a_quiet_commit_is_told_to_other_servers_alone(database: Database)
         await session.insert(organization)
     told: list[str] = []
     database.committed.append(lambda _: told.append("here"))
-    database.committed_quietly.append(lambda _: told.append("elsewhere"))
+    database.committed_at_all.append(lambda _: told.append("elsewhere"))
     for is_quiet in (True, False):
         if is_quiet:
             with quietly():

@@ -98,6 +98,23 @@ async def test_another_process_hears_soon(
 
 
 @only_postgresql
+async def test_a_process_does_not_hear_itself(
+    database: Database, open_database: Callable[[], Database], org: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It knows already: a quiet commit wakes nobody of its own (decision 1205)."""
+    woken, own = asyncio.Event(), list[str]()
+    database.heard.append(own.append)
+    async with another_process(open_database(), monkeypatch, woken) as heard, ChangeFeed(database).running():
+        await listening(database, 2)
+        await note(database, org)
+        async with asyncio.timeout(5):
+            await woken.wait()
+        await asyncio.sleep(0.1)
+    assert heard
+    assert own == []
+
+
+@only_postgresql
 async def test_commits_that_fall_together_are_told_once(
     database: Database, open_database: Callable[[], Database], org: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
