@@ -104,8 +104,7 @@ class RunLog:
                 **values,
             }
             number = self.run.last_sequence + len(events)
-            is_read = self.watched is not None and self.watched.row is not None
-            if not is_read or values or steps or also or first:
+            if self.watched is None or values or steps or also or first:
                 await self._written(lambda: self._write(events, changed, steps, also, first), len(events))
             else:
                 await self._handed(events, changed)
