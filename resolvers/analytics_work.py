@@ -265,7 +265,7 @@ class Work:
 
 def _as_read(step: AnalyticsEvent) -> AnalyticsEvent:
     """The step as it is read: its values as JSON has them."""
-    return step._replace(data=orjson.loads(compact_json(step.data)))  # type: ignore[attr-defined,no-any-return]
+    return step._replace(data=orjson.loads(compact_json(step.data)))  # type: ignore[attr-defined,no-any-return]  # a named tuple
 
 
 def _failed(error: GatewayError) -> _Ending:

@@ -96,7 +96,7 @@ class Database:
         self.committed: list[Callable[[str], None]] = []
         """Called with the organization after every commit of a transaction that may have written to it."""
         self.committed_at_all: list[Callable[[str], None]] = []
-        """The same, and after those commits as well of which this process is told otherwise."""
+        """They are called as those are, and after those commits as well of which this process is told otherwise."""
         self.heard: list[Callable[[str], None]] = []
         """Called with an organization of which another process says that something was committed there."""
         self.statements: BoundedCache[Hashable, CompiledStatement] = BoundedCache(
@@ -163,10 +163,7 @@ class Database:
             await self._roll_back(taken)
             return
         try:
-            if isinstance(taken.driver, FileConnection):
-                await taken.driver.commit()
-            else:
-                await taken.driver.execute("COMMIT")
+            await taken.driver.commit()
         except BaseException as error:
             closed = closed_under(taken.driver, error)
             await self._roll_back(taken)
@@ -186,10 +183,7 @@ class Database:
     async def _roll_back(self, taken: Taken) -> None:
         """End the transaction; a connection that cannot even do that is kept by nobody."""
         try:
-            if isinstance(taken.driver, FileConnection):
-                await taken.driver.rollback()
-            else:
-                await taken.driver.roll_back()
+            await taken.driver.roll_back()
         except BaseException:  # the error that led here is the one to be raised
             await self.connections.give_up(taken)
         else:

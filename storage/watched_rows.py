@@ -32,7 +32,7 @@ class WatchedRow(Generic[RowT]):
         """How often it was found to be another: to be taken before the look after which `moved` is waited for."""
         self.readers = 0
         self.written: Sequence[object] = ()
-        """What this process has just written that the row tells of: its newest entries (decision 1205)."""
+        """This process has just written these: the newest entries of what the row tells of (decision 1205)."""
         self._check = check
         self._waiting: list[asyncio.Future[None]] = []
         self._told: list[Callable[[], None]] = []

@@ -61,7 +61,7 @@ class RowMoves(Generic[RowT]):
         self._mark = row.mark
 
     async def moved(self, sequence: int) -> None:
-        """Wait until the row is another, or something was written: gone, or with a number that was not given yet."""
+        """Wait until the row is gone, or it or what was written has a number that was not given yet."""
         row = self._row
         while True:
             await row.moved(self._mark)

@@ -20,12 +20,14 @@ _AGAIN_SECONDS: Final = 0.05
 for another process's lock, an interruption is lost."""
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
-"""What the driver's thread does with the connection that it has."""
+"""A function that the driver's thread calls with its connection."""
 
 
 class Answer(asyncio.Future[T]):
-    """What a call gives. Whoever is cancelled while he waits for it has it interrupted, and waits until it has ended:
-    the driver's thread is busy with it until then.
+    """Tells what a call of the driver's thread gave.
+
+    Whoever is cancelled while he waits for it has the call interrupted, and waits until it has ended: the thread is
+    busy with it until then.
     """
 
     def __init__(self, driver: aiosqlite.Connection) -> None:
@@ -77,7 +79,7 @@ class FileConnection(aiosqlite.Connection):
         else:
             await self.execute("COMMIT")
 
-    async def rollback(self) -> None:
+    async def roll_back(self) -> None:
         """Roll the transaction back, if a call has begun it."""
         self._is_within = False
         self.drop()

@@ -28,6 +28,10 @@ class TenantConnection(asyncpg.Connection):  # type: ignore[misc]  # the driver 
         if on_their_way := cancellations(self):
             await asyncio.wait(on_their_way, timeout=_ROLLBACK_SECONDS)
 
+    async def commit(self) -> None:
+        """Commit the transaction."""
+        await self.execute("COMMIT")
+
     async def roll_back(self) -> None:
         """End the transaction; a server that does not even do that in time loses the connection (decision 115)."""
         try:

@@ -148,7 +148,10 @@ async def append_events(session: TenantSession, drafts: Sequence[Event]) -> list
         await session.insert(new_row(EventCounter, last=len(drafts)))
     session.appended = counted[0].last if counted else len(drafts)
     first = session.appended - len(drafts) + 1
-    numbered = (draft._replace(sequence=first + place) for place, draft in enumerate(drafts))  # type: ignore[attr-defined]
+    numbered = [
+        draft._replace(sequence=first + place)  # type: ignore[attr-defined]  # a named tuple
+        for place, draft in enumerate(drafts)
+    ]
     return await session.insert(*numbered, last=True)
 
 
