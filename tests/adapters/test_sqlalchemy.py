@@ -165,7 +165,9 @@ def test_every_call_of_the_driver_of_sqlite_goes_through_one_method_to_its_threa
         for name, member in inspect.getmembers(aiosqlite.Connection)
         if inspect.isfunction(member)
     }
-    assert {name for name, source in sources.items() if "_tx.put_nowait(" in source} == {"_execute", "_connect", "stop"}
+    asking = {name for name, source in sources.items() if "_tx.put_nowait(" in source}
+    ending = {"stop", "_stop_running"}  # 0.22.0 has no public name for it
+    assert asking - ending == {"_execute", "_connect"}
     assert "call_soon_threadsafe(set_result, future, result)" in inspect.getsource(aiosqlite.core)
     assert {"connector", "iter_chunk_size"} <= set(inspect.signature(aiosqlite.Connection).parameters)
 
