@@ -1,6 +1,5 @@
 """Limits how long one statement of SQLite may take: it is interrupted; PostgreSQL ends its own (decision 87)."""
 
-import asyncio
 from typing import Protocol, TypeVar
 
 from storage.adapters.aiosqlite import FileConnection, Work
@@ -21,11 +20,11 @@ async def to_the_end(driver: FileConnection, work: Work[T], seconds: float | Non
     What another process's lock was waited for is not the statement's time.
     """
     answer = driver.ask(work)
-    timer = asyncio.get_running_loop().call_later(seconds, answer.cancel) if seconds else None
+    if seconds:
+        answer.begin_limit(seconds)
     try:
         return await answer
     finally:
-        if timer is not None:
-            timer.cancel()
-        if clock is not None and driver.waited:
-            clock.leave_out(driver.waited)
+        answer.end_limit()
+        if clock is not None and (waited := driver.waited()):
+            clock.leave_out(waited)

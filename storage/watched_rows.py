@@ -23,7 +23,7 @@ Read = Callable[[TenantSession, Sequence[str]], Awaitable[Sequence[RowT]]]
 class WatchedRow(Generic[RowT]):
     """One row, while somebody waits for what becomes of it."""
 
-    __slots__ = ("_check", "_told", "_waiting", "mark", "readers", "row", "written")
+    __slots__ = ("_check", "_is_read", "_told", "_waiting", "mark", "readers", "row", "written")
 
     def __init__(self, check: Callable[[], None]) -> None:
         self.row: RowT | None = None
@@ -34,6 +34,7 @@ class WatchedRow(Generic[RowT]):
         self.written: Sequence[object] = ()
         """This process has just written these: the newest entries of what the row tells of (decision 1205)."""
         self._check = check
+        self._is_read = False
         self._waiting: list[asyncio.Future[None]] = []
         self._told: list[Callable[[], None]] = []
 
@@ -66,7 +67,8 @@ class WatchedRow(Generic[RowT]):
 
     def found(self, row: RowT | None) -> None:
         """Take over what was read."""
-        if not self.mark or self.row != row:
+        if not self._is_read or self.row != row:
+            self._is_read = True
             self.row = row
             self.mark += 1
             self.turn()

@@ -1,5 +1,7 @@
 """aiosqlite below its documented surface: the calls that its thread makes, and the connection that it makes them on."""
 
+from __future__ import annotations
+
 import asyncio
 import os
 import sqlite3
@@ -18,6 +20,8 @@ _ROWS_AT_ONCE: Final = 64
 _AGAIN_SECONDS: Final = 0.05
 """The seconds after which a call that goes on is interrupted again: between two of its statements, and while it waits
 for another process's lock, an interruption is lost."""
+_EARLY: Final = 0.001
+"""The seconds by which a loop may call earlier than it was asked to."""
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 """A function that the driver's thread calls with its connection."""
@@ -30,9 +34,28 @@ class Answer(asyncio.Future[T]):
     busy with it until then.
     """
 
-    def __init__(self, driver: aiosqlite.Connection) -> None:
+    def __init__(self, driver: FileConnection) -> None:
         super().__init__(loop=asyncio.get_running_loop())
         self._driver = driver
+        self._limit = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin_limit(self, seconds: float) -> None:
+        """Interrupt the call once it has taken so many seconds, without what it waits for another process's lock."""
+        self._limit = self.get_loop().time() + seconds
+        self._timer = self.get_loop().call_later(seconds, self._look)
+
+    def end_limit(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        left = self._limit + self._driver.waited() - self.get_loop().time()
+        if left > _EARLY:
+            self._timer = self.get_loop().call_later(left, self._look)
+        else:
+            self.cancel()
 
     def cancel(self, msg: object = None) -> bool:
         """Interrupt the call until it ends. The task that waits is told that it was cancelled once it has."""
@@ -55,8 +78,13 @@ class FileConnection(aiosqlite.Connection):
         self._opening = ""
         self._put_off: list[Work[object]] = []
         self._is_within = False
-        self.waited = 0.0
-        """The seconds that the last call took to begin its transaction: another process may have had the lock."""
+        self._waited = 0.0
+        self._waits_since: float | None = None
+
+    def waited(self) -> float:
+        """The seconds that the last call took to begin its transaction, so far: another process may have the lock."""
+        since = self._waits_since
+        return self._waited if since is None else database_time.clock() - since
 
     def begin(self, opening: str) -> None:
         """Have the next call begin a transaction."""
@@ -110,7 +138,7 @@ class FileConnection(aiosqlite.Connection):
     def _behind_the_first(self, call: Callable[[], T]) -> Callable[[], T]:
         """The call, behind what is to be done in it before."""
         self._check()
-        self.waited = 0.0
+        self._waited = 0.0
         if not self._opening and not self._put_off:
             return call
         first, self._opening, self._put_off = (self._opening, self._put_off), "", []
@@ -118,11 +146,11 @@ class FileConnection(aiosqlite.Connection):
 
     def _in_order(self, opening: str, put_off: list[Work[object]], call: Callable[[], T]) -> T:
         if opening:
-            began = database_time.clock()
+            began = self._waits_since = database_time.clock()
             try:
                 self._conn.execute(opening)
             finally:
-                self.waited = database_time.clock() - began
+                self._waited, self._waits_since = database_time.clock() - began, None
         while put_off:  # the thread keeps its last call, and is to keep none of these
             put_off.pop(0)(self._conn)
         return call()

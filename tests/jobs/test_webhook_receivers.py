@@ -10,7 +10,9 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -52,29 +54,34 @@ def _python(_folder: Path) -> Judge:
 
 
 def _typescript(folder: Path) -> Judge:
-    """The snippet as the strict compiler of the examples takes it."""
+    for name, text in _compiled().items():
+        (folder / name).write_text(text)
+    return partial(_judge, folder)
+
+
+@cache
+def _compiled() -> dict[str, str]:
+    """The files of the snippet as the strict compiler of the examples takes it."""
     if not (TYPESCRIPT / "node_modules" / ".bin" / "tsc").exists():
         subprocess.run(["npm", "ci"], cwd=TYPESCRIPT, check=True, capture_output=True, timeout=300)
-    (folder / "package.json").write_text('{"type": "module"}')
-    (folder / "receiver.ts").write_text(SNIPPETS["typescript"])
-    (folder / "call.js").write_text(_CALL)
+    package = '{"type": "module"}'
     types = ["--types", "node", "--typeRoots", str(TYPESCRIPT / "node_modules" / "@types")]
-    options = ["--strict", "--target", "es2022", "--module", "nodenext", *types]
-    subprocess.run(
-        [str(TYPESCRIPT / "node_modules" / ".bin" / "tsc"), *options, "receiver.ts"],
-        cwd=folder,
-        check=True,
-        timeout=120,
+    options = ["--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", *types]
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        (folder / "package.json").write_text(package)
+        (folder / "receiver.ts").write_text(SNIPPETS["typescript"])
+        compiler = str(TYPESCRIPT / "node_modules" / ".bin" / "tsc")
+        subprocess.run([compiler, *options, "receiver.ts"], cwd=folder, check=True, timeout=120)
+        return {"package.json": package, "receiver.js": (folder / "receiver.js").read_text(), "call.js": _CALL}
+
+
+def _judge(folder: Path, secret: str, headers: dict[str, str], body: bytes) -> bool:
+    asked = json.dumps({"secret": secret, "headers": headers, "body": body.hex()})
+    result = subprocess.run(
+        ["node", "call.js"], cwd=folder, input=asked, check=True, capture_output=True, text=True, timeout=60
     )
-
-    def judge(secret: str, headers: dict[str, str], body: bytes) -> bool:
-        asked = json.dumps({"secret": secret, "headers": headers, "body": body.hex()})
-        result = subprocess.run(
-            ["node", "call.js"], cwd=folder, input=asked, check=True, capture_output=True, text=True, timeout=60
-        )
-        return {"true\n": True, "false\n": False}[result.stdout]
-
-    return judge
+    return {"true\n": True, "false\n": False}[result.stdout]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite"], indirect=True)

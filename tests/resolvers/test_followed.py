@@ -206,3 +206,19 @@ async def test_a_look_is_taken_whatever_is_written_meanwhile() -> None:
 
 async def _nothing(_session: Any, _ids: Sequence[str]) -> Sequence[Head]:
     return []
+
+
+async def test_a_row_that_is_gone_before_it_was_read_is_told_though_an_entry_of_it_was_handed() -> None:
+    """Decision 1205."""
+
+    async def read(_session: Any, _ids: Sequence[str]) -> Sequence[Head]:
+        return []
+
+    rows: WatchedRows[Head] = WatchedRows(read, lambda: None, lambda: None)
+    with moves_of(rows, "a", lambda head: head.last) as moves, rows.watching("a") as row:
+        row.advance([Entry(1, "any")])
+        await asyncio.wait_for(moves.moved(1), 5)  # it looks, since nothing is known of the row
+        waiting = asyncio.create_task(moves.moved(1))
+        await asyncio.sleep(0.01)
+        await rows.look(cast(TenantSession, None))
+        await asyncio.wait_for(waiting, 5)

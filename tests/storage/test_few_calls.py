@@ -275,6 +275,23 @@ async def test_the_wait_for_a_lock_is_no_statement_s_time(
 
 
 @only_sqlite
+async def test_the_wait_for_a_lock_takes_nothing_of_a_statement_s_limit(
+    database: Database, org: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_time, "monotonic", time.monotonic)
+    hasty = Database(str(database.url), statement_seconds=1)
+    with closing(sqlite3.connect(str(database.url.database), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        asyncio.get_running_loop().call_later(0.5, other.execute, "ROLLBACK")
+        began = time.monotonic()
+        with pytest.raises(TimedOut):
+            async with hasty.writing(org) as session:
+                await session.scalar(text(_FOREVER))
+        assert time.monotonic() - began >= 1.4
+    await hasty.close()
+
+
+@only_sqlite
 async def test_who_is_cancelled_in_the_commit_tells_of_it_when_it_can_be_seen(database: Database, org: str) -> None:
     seen: list[list[tuple[str]]] = []
 
