@@ -20,8 +20,6 @@ _ROWS_AT_ONCE: Final = 64
 _AGAIN_SECONDS: Final = 0.05
 """The seconds after which a call that goes on is interrupted again: between two of its statements, and while it waits
 for another process's lock, an interruption is lost."""
-_EARLY: Final = 0.001
-"""The seconds by which a loop may call earlier than it was asked to."""
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 """A function that the driver's thread calls with its connection."""
@@ -52,7 +50,7 @@ class Answer(asyncio.Future[T]):
 
     def _look(self) -> None:
         left = self._limit + self._driver.waited() - self.get_loop().time()
-        if left > _EARLY:
+        if left > 0:
             self._timer = self.get_loop().call_later(left, self._look)
         else:
             self.cancel()
