@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from sqlalchemy import make_url
 from benchmarks.bulk_driver import CHUNK, Beside, Caller, Figures, milliseconds
 from benchmarks.contestants import Contestant
 from benchmarks.data import Place
+from benchmarks.turns import in_turns
 from contract.bulk_vocabulary import ExportKind
 from resolvers.export_rows import EXPORTED
 from storage.match_triggers import CONTACTS, removal
@@ -309,16 +311,11 @@ def keys(bench: Bench) -> None:
     with ExitStack() as stack:
         changed = (("kept", ()), ("bare", _taken_out(bench.place.dialect)))
         callers = [stack.enter_context(bench.another(name, changes)) for name, changes in changed]
-        for caller in callers:  # both, until statements are prepared and planned
-            turn(caller)
-        taken: tuple[list[tuple[float, float]], ...] = ([], [])
-        for each in range(rounds):
-            for place in (0, 1) if each % 2 else (1, 0):  # neither always comes first
-                taken[place].append(turn(callers[place]))
+        own, bare = callers
+        taken = in_turns(rounds, partial(turn, own), partial(turn, bare))
     for at, what in enumerate(("contacts made", "names of contacts changed")):
-        own, bare = ([seconds[at] for seconds in turns] for turns in taken)
-        bench.figures.told(f"{what}, a second", number / statistics.median(own))
-        ratios = [other / mine for mine, other in zip(own, bare, strict=True)]
+        bench.figures.told(f"{what}, a second", number / statistics.median(mine[at] for mine, _ in taken))
+        ratios = [other[at] / mine[at] for mine, other in taken]
         bench.figures.at_least(f"{what}: of the rate without match keys", statistics.median(ratios), 0.95)
 
 

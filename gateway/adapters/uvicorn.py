@@ -12,6 +12,7 @@ from functools import lru_cache
 import uvicorn
 from uvicorn._types import ASGI3Application, ASGISendEvent
 from uvicorn.protocols.http import httptools_impl
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import (
     HEADER_RE,
     HEADER_VALUE_RE,
@@ -52,6 +53,59 @@ def _line(name: bytes, value: bytes) -> tuple[bytes, bytes]:
 _ENDINGS = frozenset({b"content-length", b"transfer-encoding", b"connection"})
 
 
+class Event:
+    """An `asyncio.Event` for one that waits or few: it has no queue, which alone takes 600 bytes (decision 1171)."""
+
+    __slots__ = ("_is_set", "_waiting")
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._waiting: tuple[asyncio.Future[None], ...] = ()
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def set(self) -> None:
+        self._is_set = True
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
+
+    def clear(self) -> None:
+        self._is_set = False
+
+    async def wait(self) -> bool:
+        """Return once it is set, as soon as it was, whether or not it was cleared since."""
+        if self._is_set:
+            return True
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting += (waiting,)
+        try:
+            await waiting
+        finally:
+            self._waiting = tuple(one for one in self._waiting if one is not waiting)
+        return True
+
+
+class Flow(FlowControl):
+    """What holds reading and writing back on a connection, with the small event."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.read_paused = self.write_paused = False
+        self._is_writable_event = Event()  # type: ignore[assignment]  # enough of one
+        self._is_writable_event.set()
+
+
+class _Pipeline(list[tuple[RequestResponseCycle, ASGI3Application]]):
+    """The few requests behind the one under way, the newest first."""
+
+    __slots__ = ()
+
+    def appendleft(self, waiting: tuple[RequestResponseCycle, ASGI3Application]) -> None:
+        self.insert(0, waiting)
+
+
 class Cycle(RequestResponseCycle):
     """A request and its answer, the head of which is put together of lines that are kept: most are always the same."""
 
@@ -86,8 +140,9 @@ class Cycle(RequestResponseCycle):
         self.transport.write(b"".join(content))
 
 
-# The protocol makes its cycles by this name, and takes no other class for them.
+# The protocol makes its cycles and flows by these names, and takes no other classes for them.
 httptools_impl.RequestResponseCycle = Cycle  # type: ignore[misc]
+httptools_impl.FlowControl = Flow  # type: ignore[attr-defined]
 
 
 def forget(cycle: RequestResponseCycle) -> None:
@@ -103,11 +158,23 @@ class HttpProtocol(HttpToolsProtocol):
     """The HTTP protocol, with public names for what a subclass uses and overrides.
 
     A connection that idles has one timer, which looks when it could have idled for too long: the base class sets one
-    behind each answer, and takes it back with the next request.
+    behind each answer, and takes it back with the next request. Attributes of ours have slots: with those of the base
+    class they are more than Python keeps the names of once for all instances (decision 1171).
     """
 
-    _idle_since: float | None = None
-    _idle_timer: asyncio.TimerHandle | None = None
+    __slots__ = ("_idle_since", "_idle_timer")
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base class
+        super().connection_made(transport)
+        self.pipeline = _Pipeline()  # type: ignore[assignment]  # enough of one
+        self._idle_since: float | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
+
+    def on_headers_complete(self) -> None:
+        before = self.cycle
+        super().on_headers_complete()
+        if self.cycle is not before:
+            self.cycle.message_event = Event()  # type: ignore[assignment]  # enough of one; its task begins later
 
     def on_response_complete(self) -> None:
         """An answer is written: begin with the next request that is there, or wait for one."""

@@ -15,7 +15,6 @@ from uvicorn import Config
 
 from contract.errors import BadRequest, GatewayError
 from contract.http_errors import AddressTooLong, HeadersTooLarge, TooSlow
-from contract.integrations import FEED_BYTES_MAX, HOOK_BYTES_MAX
 from contract.limits import (
     ADDRESS_MAX_BYTES,
     BODY_BYTES_PER_SECOND,
@@ -30,7 +29,7 @@ from gateway.middleware.requests import shown
 from gateway.middleware.security_headers import SecurityHeaders
 from gateway.observability import logs
 from gateway.observability.metrics import count_request
-from gateway.server.request_head_checks import declared_length, is_upgrade
+from gateway.server.request_head_checks import body_limit_at, declared_length, is_upgrade
 from gateway.server.response_buffer import ResponseBuffer
 from gateway.server.write_timeout import WriteTimeout
 from transport.bodies import body_limit
@@ -62,6 +61,23 @@ class _Stopped(Exception):
 
 class HttpServerProtocol(HttpProtocol):
     """One connection. `seconds` is the time for a request's head, and for its body besides that of its length."""
+
+    __slots__ = (
+        "_came",
+        "_fault",
+        "_has_begun",
+        "_head",
+        "_most",
+        "_over",
+        "_part",
+        "_running",
+        "_seconds",
+        "_security",
+        "_timer",
+        "_untold",
+        "_waiting_since",
+        "_write_timeout",
+    )
 
     def __init__(
         self,
@@ -217,7 +233,7 @@ class HttpServerProtocol(HttpProtocol):
             self.cycle.keep_alive = False  # the parser reads no further, whatever the upgrade is to
         answer = ResponseBuffer(self.loop, self.transport, self._linger)
         self.cycle.transport = answer  # type: ignore[assignment]  # enough of one
-        self._most = max(_body_limit(parser.get_method(), self.url), body_limit(self.scope["path"]))
+        self._most = max(body_limit_at(parser.get_method(), self.url), body_limit(self.scope["path"]))
         if length > self._most:
             self._last()
 
@@ -370,15 +386,6 @@ class HttpServerProtocol(HttpProtocol):
             self.transport.write_eof()
             self.loop.call_later(_LINGER_SECONDS, self.transport.close)
         self._watch_writing()
-
-
-def _body_limit(method: bytes, url: bytes) -> int:
-    """The bytes that a body may have: of an uploaded feed more than of others, of a provider's notice less."""
-    path = url.partition(b"?")[0]
-    if path.startswith(b"/integrations/hooks/"):
-        return HOOK_BYTES_MAX
-    is_feed = method == b"PUT" and path.startswith(b"/integrations/") and path.endswith(b"/feed")
-    return FEED_BYTES_MAX if is_feed else BODY_MAX_BYTES
 
 
 def _buffer_of(cycle: RequestResponseCycle) -> ResponseBuffer:

@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 
 from contract.errors import BadRequest
+from contract.integrations import FEED_BYTES_MAX, HOOK_BYTES_MAX
+from contract.limits import BODY_MAX_BYTES
 
 _TARGET = re.compile(rb"/[!-~]*")
 _ABSOLUTE = re.compile(rb"https?://([^/?#]*)([/?].*)?", re.IGNORECASE)
@@ -75,3 +77,12 @@ def is_upgrade(headers: Head) -> bool:
         return False
     tokens = {token.strip().lower() for name, value in headers if name == b"connection" for token in value.split(b",")}
     return [value.lower() for value in upgrades] == [b"websocket"] and b"upgrade" in tokens
+
+
+def body_limit_at(method: bytes, url: bytes) -> int:
+    """The bytes that a body may have: of an uploaded feed more than of others, of a provider's notice less."""
+    path = url.partition(b"?")[0]
+    if path.startswith(b"/integrations/hooks/"):
+        return HOOK_BYTES_MAX
+    is_feed = method == b"PUT" and path.startswith(b"/integrations/") and path.endswith(b"/feed")
+    return FEED_BYTES_MAX if is_feed else BODY_MAX_BYTES

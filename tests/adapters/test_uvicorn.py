@@ -78,8 +78,11 @@ HEAD_MEMBERS = {
     "waiting_for_100_continue": "whether the client was not yet told to send its body",
 }
 FLOW_MEMBERS = {
+    "_is_writable_event": "whether the client reads; replaced by a small one",
+    "_transport": "the connection",
     "read_paused": "whether reading is held back",
     "resume_reading": "lets reading go on",
+    "write_paused": "whether writing is held back",
 }
 WEBSOCKET_MEMBERS = {
     "client": "the peer's address",
@@ -220,7 +223,8 @@ def test_what_is_used_of_a_cycle_and_of_the_flow_is_named_and_there() -> None:
     cycles |= attributes_of("gateway/adapters/uvicorn.py", "cycle")
     assert cycles == set(CYCLE_MEMBERS)
     assert set(CYCLE_MEMBERS) <= library_members(RequestResponseCycle)
-    assert attributes_of("gateway/server/http_protocol.py", "self.flow") == set(FLOW_MEMBERS)
+    flows = attributes_of("gateway/server/http_protocol.py", "self.flow") | members_in_use(adapter.Flow)
+    assert flows == set(FLOW_MEMBERS)
     assert set(FLOW_MEMBERS) <= library_members(FlowControl)
 
 
@@ -235,9 +239,49 @@ def test_a_status_line_ends_where_the_headers_begin() -> None:
     assert STATUS_LINE[413].endswith(b"\r\n")
 
 
-def test_the_protocol_makes_its_cycles_by_their_global_name() -> None:
+def test_the_protocol_makes_its_cycles_and_flows_by_their_global_names() -> None:
     assert "RequestResponseCycle" in HttpToolsProtocol.on_headers_complete.__code__.co_names
     assert httptools_impl.RequestResponseCycle is adapter.Cycle
+    assert "FlowControl" in HttpToolsProtocol.connection_made.__code__.co_names
+    assert httptools_impl.FlowControl is adapter.Flow
+
+
+def test_a_flow_has_what_the_librarys_has() -> None:
+    transport: Any = Mock()
+    assert vars(adapter.Flow(transport)).keys() == vars(FlowControl(transport)).keys()
+
+
+async def test_the_small_event_is_one() -> None:
+    """Several wait and are woken, one that gives up is forgotten, and what was set and cleared at once has woken."""
+    event = adapter.Event()
+    waiting = [asyncio.create_task(event.wait()) for _ in range(3)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    event.set()
+    event.clear()
+    assert await asyncio.gather(*waiting[1:]) == [True, True]
+    assert waiting[0].cancelled()
+    assert not event.is_set()
+    later = asyncio.create_task(event.wait())
+    await asyncio.sleep(0)
+    assert not later.done()
+    event.set()
+    assert await later
+    assert await event.wait()
+
+
+async def test_a_connection_keeps_few_names_of_its_own() -> None:
+    """Python keeps the names of 30 attributes once for all instances of a class (decision 1171)."""
+    config = uvicorn.Config(Mock(), log_config=None)
+    loop = asyncio.get_running_loop()
+    protocol = HttpServerProtocol(config, ServerState(), {}, loop, seconds=30.0, security=Mock())
+    transport: Any = Mock(get_extra_info=Mock(return_value=None))
+    protocol.connection_made(transport)
+    protocol.data_received(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+    assert len(vars(protocol)) <= 30
+    assert isinstance(protocol.cycle.message_event, adapter.Event)
+    protocol.connection_lost(None)
+    await asyncio.gather(*protocol.tasks, return_exceptions=True)
 
 
 HEADS: list[tuple[int, list[tuple[bytes, bytes]]]] = [
