@@ -50,6 +50,7 @@ class RunLog:
         self._counts = services.chat_counts
         self._is_silent = run.last_sequence == 1
         self._feed = services.feed
+        self._pacing = services.pacing
         self.watched: WatchedRow[ChatRunRow] | None = None
         """The run as this process watches it, while it does: its readers are handed what is told."""
 
@@ -121,6 +122,7 @@ class RunLog:
 
         Where it had been committed though its answer did not come, they look at what is stored.
         """
+        await self._pacing.free()  # a word is told soon enough behind a request (decision 1199)
         with quietly():
             stored = await self._written(lambda: self._write(events, values, (), None, None), len(events))
         if stored and self.watched is not None:

@@ -69,6 +69,10 @@ class Pacing:
         finally:
             HOLDER.reset(token)
 
+    async def free(self) -> None:
+        """Return once no request is worked on, or that was waited for long enough: for work of a step or two."""
+        await self.paced(_nothing)
+
     @types.coroutine
     def _steps(
         self, work: Coroutine[object, object, Result], holder: Holder, patience: float | None
@@ -142,3 +146,7 @@ class Pacing:
                 self._waiting.popleft()
                 return turn
         return None
+
+
+async def _nothing() -> None:
+    """The one step of whoever waits for no more than his turn."""

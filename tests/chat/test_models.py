@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select
 from sqlmodel import col
 
+from contract.chat import ChatEventType
 from providers import wire
 from providers.embedded.answerer import NO_MODEL, Embedded
 from providers.openai_chat import OpenaiChat
@@ -191,6 +192,37 @@ async def test_a_run_is_kept_for_who_works_on_it_and_for_nobody_else(
         assert (await chat.call("POST", f"/chat/runs/{run_id}/cancel")).status_code == 202
         await chat.follow(run_id)
         assert await keep(services, one.id, [before.holder]) == set()
+
+
+async def test_a_word_is_stored_once_no_request_is_worked_on(one: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words come slowly, and wait for requests, which come in between (decision 1199)."""
+    waiting, free = asyncio.Event(), asyncio.Event()
+
+    async def waited(_: Pacing) -> None:
+        waiting.set()
+        await free.wait()
+
+    async def words() -> int:
+        async with one.gateway.world.database.reading(one.id) as session:
+            told = col(ChatEvent.type) == ChatEventType.TEXT_DELTA.value
+            return len(await session.rows(select(ChatEvent).where(col(ChatEvent.org_id) == one.id, told)))
+
+    monkeypatch.setattr(Pacing, "free", waited)
+    async with (
+        serving(lambda _: streamed(delta(content="Once upon a time"), stays=True)) as server,
+        another_process(one.gateway, OpenaiChat(f"{server.url}/v1", "small", KEY)) as process,
+    ):
+        chat = Chatter(process.http, process.app, one.headers())
+        begun = asyncio.create_task(chat.begin_some(await chat.thread(), 2))
+        async with asyncio.timeout(30):
+            await waiting.wait()
+        assert await words() == 0
+        free.set()
+        [*_, word] = await begun
+        assert (word.event, await words()) == ("text_delta", 1)
+        run_id = word.id.partition(".")[0]
+        assert (await chat.call("POST", f"/chat/runs/{run_id}/cancel")).status_code == 202
+        await chat.follow(run_id)
 
 
 async def test_stopping_a_run_closes_the_models_connection(one: Tenant) -> None:

@@ -226,6 +226,18 @@ async def test_what_failed_to_get_a_connection_waits_for_requests_again() -> Non
 
 
 @pytest.mark.usefixtures("patient")
+async def test_work_of_a_step_is_free_to_begin_once_no_request_is_worked_on() -> None:
+    pacing, requests = Pacing(), 1
+    pacing.others = lambda: requests
+    free = asyncio.create_task(pacing.free())
+    await _some_rounds()
+    assert not free.done()
+    requests = 0
+    pacing.look()
+    await free
+
+
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("patience", [0, 0.001])
 async def test_work_that_waits_briefly_is_done_before_work_that_waits(patience: float) -> None:
     """Decision 1153: where there is always a request, too."""
